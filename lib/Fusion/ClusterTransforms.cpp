@@ -54,12 +54,15 @@ bool Clustering::storesParts(Operation *op) {
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
     Value v = result;
     ArrayRef<int64_t> own;
-    if (auto transpose = onlyReader<prim::TransposeOp>(v)) {
+    bool turns = policy.model->turnsParts();
+    auto transpose = turns ? onlyReader<prim::TransposeOp>(v) : prim::TransposeOp();
+    if (transpose) {
       own = transpose.getPermutation();
       v = transpose.getResult();
     }
     auto reshape = onlyReader<prim::ReshapeOp>(v);
-    if (auto slice = reshape ? onlyReader<prim::SliceOp>(reshape.getResult()) : prim::SliceOp())
+    if (auto slice =
+            reshape && turns ? onlyReader<prim::SliceOp>(reshape.getResult()) : prim::SliceOp())
       reshape =
           isFirstPart(slice) ? onlyReader<prim::ReshapeOp>(slice.getResult()) : prim::ReshapeOp();
     auto concat = reshape ? onlyReader<prim::ConcatOp>(reshape.getResult()) : prim::ConcatOp();

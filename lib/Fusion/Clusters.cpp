@@ -268,7 +268,8 @@ bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
 /// Before an operator that asks for points: for each once, or for few operators on those that are
 /// the same for many lines.
 bool Clustering::joinsAsking(Operation *op, Cluster &g) {
-  if (!isPointwise(op) || liesAcross(op->getResult(0)))
+  if (!isPointwise(op) || liesAcross(op->getResult(0)) ||
+      !policy.model->computesForPoints(g.asking, op))
     return false;
   // A line is one task, and its steps wait for each other: long functions have loops of their own.
   if (isa<prim::CumulativeOp>(g.asking) && op->hasTrait<prim::VeryCostly>())

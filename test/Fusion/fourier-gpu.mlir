@@ -2,7 +2,7 @@
 // RUN: tcc-opt %s --arch sim -tcc-fuse-kernels | FileCheck %s
 // RUN: tcc-opt %s -tcc-fuse-kernels | FileCheck %s --check-prefix=HOST
 // A GPU's transform computes its operands where it reads them, and stores both parts of a number where one tensor
-// has them; what lies across in memory it is given in order. A processor's reads and writes whole tensors.
+// has them; what lies across in memory it is given in order. Without a target whole tensors are read and written.
 
 // Complex numbers as pairs, the second stage of a long line with its factors before it and its transpose behind it.
 // CHECK-LABEL: func @long

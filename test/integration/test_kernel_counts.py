@@ -220,6 +220,18 @@ class KernelCounts(ToolTest):
         proto = model(nodes, [("x", [8, 32])], [("y", [8, 32])], [weight("w", 32, 32)])
         self.assertEqual(len(self.kernels(proto)), 2)
 
+    def test_transforms_read_and_store_pairs(self):
+        random = np.random.default_rng(0)
+        for shape, onesided in [((37, 30, 2), 0), ((5, 400, 2), 0), ((6, 30, 1), 1)]:
+            nodes = [helper.make_node("DFT", ["x", "", "axis"], ["y"], onesided=onesided)]
+            numbers = (shape[1] // 2 + 1) if onesided else shape[1]
+            axis = numpy_helper.from_array(np.int64(1), "axis")
+            proto = model(nodes, [("x", list(shape))], [("y", [shape[0], numbers, 2])], [axis])
+            self.assertEqual(len(self.kernels(proto)), 1)
+            x = random.normal(size=shape).astype(np.float32)
+            z = np.fft.fft(x[..., 0] + (0 if onesided else 1j * x[..., -1]), axis=1)[:, :numbers]
+            self.agrees(proto, [np.stack([z.real, z.imag], -1)], x)
+
 
 class Memory(ToolTest):
     def test_dynamic_results_lie_in_an_arena(self):

@@ -88,6 +88,14 @@ public:
   /// one that a concatenation makes of them. Fusion asks before there is a launch.
   virtual bool asksForPoints(mlir::Operation *) const { return false; }
 
+  /// Of such an operator: whether its kernel should compute what `operand` gives, which it asks for
+  /// or which that is computed from.
+  virtual bool computesForPoints(mlir::Operation *, mlir::Operation *operand) const { return true; }
+
+  /// Whether such a kernel also stores the parts of one result transposed, or the first of each
+  /// line alone.
+  virtual bool turnsParts() const { return true; }
+
   /// Whether the kernel of a scheduled launch may store its result twice, where another launch
   /// would copy it.
   virtual bool storesTwice(kernel::LaunchOp) const { return false; }

@@ -9,70 +9,39 @@
 // of real lines are symmetric: X[k] = (Z[k] + conj Z[n - k]) / 2, Y[k] = (Z[k] - conj Z[n - k]) /
 // 2i. The way back puts Z = X + i Y together. An inverse transform is one of the parts exchanged.
 //
+// Operands that the kernel computes, as both parts of numbers that lie as pairs, are asked for in
+// vectors where a tensor would be read; and where it joins its two results to pairs, these are
+// stored (FourierData.h).
+//
 // Long lines and few of them are matrices of their own (FourierMatrix.cpp).
 //
 //===----------------------------------------------------------------------===//
+#include "FourierData.h"
 #include "FourierStages.h"
 #include "SpecialKernel.h"
-#include "StridedOperand.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-/// Whether two real lines are done as a complex one.
-static bool pairsLines(prim::FourierOp op) {
-  int64_t n = op.getLength();
-  auto result = cast<RankedTensorType>(op.getParts()[0].getType());
-  return op.toReal() || (op.fromReal() && result.getDimSize(op.getAxis()) == n / 2 + 1);
-}
-
-/// Whether a line along the last axis is done alone, where `lines` could be done beside each
-/// other: those of some length would not stay in a near cache.
-static bool isMatrix(prim::FourierOp op, int64_t lines) {
-  constexpr int64_t kLongest = 256; // beside each other
-  int64_t n = op.getLength();
-  if (n < kShortestFourierMatrix)
-    return false;
-  int64_t have = 1;
-  for (int64_t d : cast<RankedTensorType>(op.getRe().getType()).getShape().drop_back())
-    have = ShapedType::isDynamic(d) ? lines : std::min(have * d, lines);
-  return n > kLongest || have < lines || !hasFourierStages(n);
-}
-
-FourierTasks tcc::codegen::fourierTasks(prim::FourierOp op, cpu::SpecialScheduleAttr schedule) {
-  auto type = cast<RankedTensorType>(op.getRe().getType());
-  constexpr int64_t kRegisters = 4; // of 32-bit lanes, that the schedule has
-  FourierTasks tasks;
-  tasks.lanes =
-      std::max<int64_t>(2, schedule.getLanes() / kRegisters * 32 / type.getElementTypeBitWidth());
-  tasks.pairs = pairsLines(op);
-  int64_t together = tasks.pairs ? 2 : 1;
-  tasks.lines = together * tasks.lanes;
-  int64_t inner = pointsAfter(type, op.getAxis());
-  bool open = llvm::any_of(type.getShape().drop_front(op.getAxis() + 1), ShapedType::isDynamic);
-  tasks.across = open || inner >= tasks.lanes;
-  if (!open && inner == 1 && isMatrix(op, tasks.lines)) {
-    tasks.matrix = fourierMatrix(op.getLength(), tasks.lanes);
-    tasks.lines = together;
-  }
-  return tasks;
-}
-
 namespace {
 
 class FourierCode {
 public:
   FourierCode(KernelFrame &f, prim::FourierOp op, const FourierTasks &tasks);
-  void emit(Value task);
+  void emitTask(Value task);
 
 private:
-  /// Lines of a tensor whose extent along the axis is `extent`; `half`: the second lanes.
+  void emit(Value task);
+  /// Lines of a tensor whose extent along the axis is `extent`; `half`: the second lanes. Of what
+  /// is computed there is no memory.
   struct Lines {
-    Memory memory;
+    Value memory;
     int64_t extent;
     unsigned half;
+    int64_t parts = 1; ///< of a number, beside each other
+    Value computed = {};
   };
   using Buffer = Value; ///< scratch: vectors in a row
 
@@ -80,17 +49,27 @@ private:
   void put(Value v, Buffer buffer, Index i) { stages.put(v, buffer, i); }
   Buffer at(Buffer buffer, Index i) { return stages.at(buffer, i); }
 
-  Memory operand(Value v) {
-    Memory memory = *f.e.memoryOf(memoryBehind(v));
-    memory.extents = extentsOf(f, v);
-    return memory;
+  Lines operand(Value v, int64_t extent, unsigned half) {
+    return {data.memoryOf(v), extent, half, 1, v};
   }
+  Index lineNumber(unsigned half, unsigned lane) {
+    return k.add(first, k.constant(half * lanes + lane));
+  }
+  bool hasAllLines();
+  Index lastOrNot(Index line);
+  Index partOfRow(const Lines &lines, unsigned lane, Index valid);
   Index validLanes(unsigned half);
   Value lineStart(const Lines &lines, unsigned lane, bool clamped);
   void whenLine(unsigned half, unsigned lane, function_ref<void()> body);
   void forVectors(int64_t extent, function_ref<void(Index first, Index valid)> body);
+  Index neighbours(const Lines &lines);
   void read(const Lines &from, Buffer to);
+  Value scaled(Buffer from, Index i);
   void write(Buffer from, const Lines &to);
+  void halves(Index valid, function_ref<void(unsigned part, Index count)> body);
+  void readPairs(const Lines &from, Complex to);
+  void writePairs(Complex from, const Lines &to);
+  void writeRowsOfPairs(Complex from, const Lines &to, Index i, Index valid);
 
   void readAll();
   void joinSpectra(ArrayRef<Buffer> parts);
@@ -108,10 +87,12 @@ private:
   SmallVector<Value> extents; ///< of re
   Value inner, lineCount;
   FourierStages stages;
+  FourierData data;
   FourierStages::Line transform;
   Complex rooms[2];
   // Of the task at hand.
   Value outer, first;
+  bool isTail = false; ///< it may have fewer lines
 };
 
 } // namespace
@@ -120,7 +101,7 @@ FourierCode::FourierCode(KernelFrame &f, prim::FourierOp op, const FourierTasks 
     : f(f), k(f.b, f.launch.getLoc()), op(op), tasks(tasks), type(f.results[0].elementType),
       lanes(tasks.lanes), vector(VectorType::get({lanes}, type)), n(op.getLength()),
       room(llvm::alignTo(n, lanes) + 2 * lanes + 2), axis(op.getAxis()),
-      extents(extentsOf(f, op.getRe())), stages(f, type, lanes) {
+      extents(extentsOf(f, op.getRe())), stages(f, type, lanes), data(f, op, lanes) {
   inner = f.e.index(1);
   lineCount = f.e.index(1);
   for (auto [i, extent] : llvm::enumerate(extents)) {
@@ -137,25 +118,51 @@ FourierCode::FourierCode(KernelFrame &f, prim::FourierOp op, const FourierTasks 
 /// Lanes of neighbouring lines that there are.
 Index FourierCode::validLanes(unsigned half) {
   auto known = getConstantIntValue(inner);
-  if (known && (*known >= tasks.lines))
+  if (!isTail && known && *known >= tasks.lines)
     return k.constant(lanes);
   return k.min(k.constant(lanes), k.sub(k.sub(inner, first), k.constant(half * lanes)));
 }
 
+/// Whether each lane of every task has a line. Of lines that are done alone the last task has some
+/// of the task before again; those of a pair round each other's results.
+bool FourierCode::hasAllLines() {
+  auto known = getConstantIntValue(lineCount);
+  return known &&
+         (*known % tasks.lines == 0 || (!tasks.across && !tasks.pairs && *known >= tasks.lines));
+}
+
+/// `line`, or the last one again where there is no such line.
+Index FourierCode::lastOrNot(Index line) {
+  return hasAllLines() ? line : k.min(line, k.sub(lineCount, k.constant(1)));
+}
+
+/// How many elements are read, or written, of `valid` numbers of a line: a whole vector where a
+/// line is shorter and others of the task follow, which are written afterwards. Masks cost more.
+Index FourierCode::partOfRow(const Lines &lines, unsigned lane, Index valid) {
+  int64_t row = lines.extent * lines.parts, all = lanes;
+  bool isWithin = lane * row + all <= all * row;
+  return hasAllLines() && row <= all && isWithin ? k.constant(all)
+                                                 : k.mul(valid, k.constant(lines.parts));
+}
+
 /// Of lines that lie apart: where one of them begins. Beyond the last one it is the last again.
 Value FourierCode::lineStart(const Lines &lines, unsigned lane, bool clamped) {
-  Index line = k.add(first, k.constant(lines.half * lanes + lane));
-  auto known = getConstantIntValue(lineCount);
-  if (clamped && !(known && *known % tasks.lines == 0))
-    line = k.min(line, k.sub(lineCount, k.constant(1)));
+  Index line = lineNumber(lines.half, lane);
+  if (clamped)
+    line = lastOrNot(line);
   Index step = k.mul(k.constant(lines.extent), inner);
   Index place = k.add(k.mul(k.floorDiv(line, inner), step), k.rem(line, inner));
-  return k.address(lines.memory.pointer, type, place);
+  return k.address(lines.memory, type, k.mul(place, k.constant(lines.parts)));
+}
+
+/// Of lines that are neighbours: where the task's begin.
+Index FourierCode::neighbours(const Lines &lines) {
+  return k.add(k.mul(outer, k.mul(k.constant(lines.extent), inner)),
+               k.add(first, k.constant(lines.half * lanes)));
 }
 
 void FourierCode::whenLine(unsigned half, unsigned lane, function_ref<void()> body) {
-  auto known = getConstantIntValue(lineCount);
-  if (known && *known % tasks.lines == 0)
+  if (hasAllLines())
     return body();
   Index line = k.add(first, k.constant(half * lanes + lane));
   k.ifThen(k.compare(arith::CmpIPredicate::slt, line, lineCount), body);
@@ -175,48 +182,58 @@ void FourierCode::forVectors(int64_t extent, function_ref<void(Index first, Inde
 
 void FourierCode::read(const Lines &from, Buffer to) {
   Index zero = k.constant(0), one = k.constant(1), extent = k.constant(from.extent);
+  Value memory = from.memory;
   if (tasks.across) {
-    Index valid = validLanes(from.half);
-    Index begin =
-        k.add(k.mul(outer, k.mul(extent, inner)), k.add(first, k.constant(from.half * lanes)));
+    Index valid = validLanes(from.half), begin = neighbours(from);
+    Coords at;
+    if (!memory)
+      at = data.neighbours(outer, k.add(first, k.constant(from.half * lanes)));
     return k.loop(zero, extent, one, [&](Index i) {
-      Value place = k.address(from.memory.pointer, type, k.add(begin, k.mul(i, inner)));
-      put(k.loadPart(vector, place, valid), to, i);
+      Index place = k.add(begin, k.mul(i, inner));
+      put(memory ? k.loadPart(vector, k.address(memory, type, place), valid)
+                 : data.vectorAt(from.computed, at, i, valid),
+          to, i);
     });
   }
   SmallVector<Value> starts;
+  SmallVector<Coords> points;
   for (unsigned lane = 0; lane < lanes; ++lane)
-    starts.push_back(lineStart(from, lane, /*clamped=*/true));
+    if (memory)
+      starts.push_back(lineStart(from, lane, /*clamped=*/true));
+    else
+      points.push_back(data.line(lastOrNot(lineNumber(from.half, lane))));
   if (getConstantIntValue(inner) != 1)
     return k.loop(zero, extent, one, [&](Index i) {
-      for (auto [lane, start] : llvm::enumerate(starts))
-        k.store(k.load(type, k.address(start, type, k.mul(i, inner))),
+      for (unsigned lane = 0; lane < lanes; ++lane)
+        k.store(memory ? k.load(type, k.address(starts[lane], type, k.mul(i, inner)))
+                       : data.elementAt(from.computed, points[lane], i),
                 k.address(at(to, i), type, k.constant(lane)));
     });
   forVectors(from.extent, [&](Index i, Index valid) {
     SmallVector<Value> rows;
-    for (Value start : starts)
-      rows.push_back(k.loadPart(vector, k.address(start, type, i), valid));
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      rows.push_back(memory ? k.loadPart(vector, k.address(starts[lane], type, i),
+                                         partOfRow(from, lane, valid))
+                            : data.vectorAt(from.computed, points[lane], i, valid));
     transposeSquare(f.b, rows);
     for (auto [lane, row] : llvm::enumerate(rows))
       put(row, to, k.add(i, k.constant(lane)));
   });
 }
 
+Value FourierCode::scaled(Buffer from, Index i) {
+  double scale = op.getScale().convertToDouble();
+  Value v = get(from, i);
+  return scale == 1 ? v : stages.times(v, scale);
+}
+
 void FourierCode::write(Buffer from, const Lines &to) {
   Index zero = k.constant(0), one = k.constant(1), extent = k.constant(to.extent);
-  double scale = op.getScale().convertToDouble();
-  auto value = [&](Index i) {
-    Value v = get(from, i);
-    return scale == 1 ? v : stages.times(v, scale);
-  };
+  auto value = [&](Index i) { return scaled(from, i); };
   if (tasks.across) {
-    Index valid = validLanes(to.half);
-    Index begin =
-        k.add(k.mul(outer, k.mul(extent, inner)), k.add(first, k.constant(to.half * lanes)));
+    Index valid = validLanes(to.half), begin = neighbours(to);
     return k.loop(zero, extent, one, [&](Index i) {
-      k.storePart(value(i), k.address(to.memory.pointer, type, k.add(begin, k.mul(i, inner))),
-                  valid);
+      k.storePart(value(i), k.address(to.memory, type, k.add(begin, k.mul(i, inner))), valid);
     });
   }
   if (getConstantIntValue(inner) != 1)
@@ -236,9 +253,90 @@ void FourierCode::write(Buffer from, const Lines &to) {
     transposeSquare(f.b, rows);
     for (auto [lane, row] : llvm::enumerate(rows))
       whenLine(to.half, lane, [&, lane = lane, row = row] {
-        k.storePart(row, k.address(lineStart(to, lane, /*clamped=*/false), type, i), valid);
+        k.storePart(row, k.address(lineStart(to, lane, /*clamped=*/false), type, i),
+                    partOfRow(to, lane, valid));
       });
   });
+}
+
+/// Numbers i to i + lanes of each line.
+void FourierCode::writeRowsOfPairs(Complex from, const Lines &to, Index i, Index valid) {
+  auto store = [&](ArrayRef<Value> rows, Index place, Index count) {
+    for (auto [lane, row] : llvm::enumerate(rows))
+      whenLine(to.half, lane, [&, lane = lane, row = row] {
+        Value start = lineStart(to, lane, /*clamped=*/false);
+        Index two = k.constant(2);
+        k.storePart(row, k.address(start, type, k.mul(place, two)), partOfRow(to, lane, count));
+      });
+  };
+  if (stages.turnsPairs())
+    return halves(valid, [&](unsigned part, Index count) {
+      Index place = k.add(i, k.constant(part));
+      SmallVector<Complex> numbers;
+      for (unsigned number = 0; number < lanes / 2; ++number) {
+        Index which = k.add(place, k.constant(number));
+        numbers.push_back({scaled(from.re, which), scaled(from.im, which)});
+      }
+      store(stages.pairsOf(numbers), place, count);
+    });
+  SmallVector<Complex> numbers;
+  for (unsigned number = 0; number < lanes; ++number) {
+    Index which = k.add(i, k.constant(number));
+    numbers.push_back({scaled(from.re, which), scaled(from.im, which)});
+  }
+  store(stages.widePairsOf(numbers), i, valid);
+}
+
+/// Of `valid` numbers of a vector those of each half of the lanes.
+void FourierCode::halves(Index valid, function_ref<void(unsigned part, Index count)> body) {
+  unsigned side = lanes / 2;
+  for (unsigned part : {0U, side}) {
+    Index count = k.sub(k.max(valid, k.constant(part)), k.constant(part));
+    if (!k.isKnown(count, 0))
+      body(part, k.min(count, k.constant(side)));
+  }
+}
+
+void FourierCode::readPairs(const Lines &from, Complex to) {
+  SmallVector<Value> starts;
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    starts.push_back(lineStart(from, lane, /*clamped=*/true));
+  forVectors(from.extent, [&](Index i, Index valid) {
+    halves(valid, [&](unsigned part, Index count) {
+      Index place = k.add(i, k.constant(part)), two = k.constant(2);
+      SmallVector<Value> rows;
+      for (auto [lane, start] : llvm::enumerate(starts))
+        rows.push_back(k.loadPart(vector, k.address(start, type, k.mul(place, two)),
+                                  partOfRow(from, lane, count)));
+      for (auto [number, v] : llvm::enumerate(stages.numbersOf(rows)))
+        stages.put(v, to, k.add(place, k.constant(number)));
+    });
+  });
+}
+
+void FourierCode::writePairs(Complex from, const Lines &to) {
+  Index zero = k.constant(0), one = k.constant(1), extent = k.constant(to.extent);
+  auto value = [&](Index i) { return Complex{scaled(from.re, i), scaled(from.im, i)}; };
+  if (tasks.across) {
+    Index valid = validLanes(to.half), begin = neighbours(to);
+    return k.loop(zero, extent, one, [&](Index i) {
+      stages.storePairs(value(i), to.memory, k.add(begin, k.mul(i, inner)), valid);
+    });
+  }
+  if (getConstantIntValue(inner) != 1)
+    return k.loop(zero, extent, one, [&](Index i) {
+      stages.put(value(i), from, i);
+      for (unsigned lane = 0; lane < lanes; ++lane)
+        whenLine(to.half, lane, [&] {
+          Value start = lineStart(to, lane, /*clamped=*/false);
+          for (auto [part, buffer] : llvm::enumerate(std::array{from.re, from.im})) {
+            Value element = k.load(type, k.address(at(buffer, i), type, k.constant(lane)));
+            Index place = k.mulAdd(k.mul(i, inner), k.constant(2), k.constant(part));
+            k.store(element, k.address(start, type, place));
+          }
+        });
+    });
+  forVectors(to.extent, [&](Index i, Index valid) { writeRowsOfPairs(from, to, i, valid); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -272,20 +370,22 @@ void FourierCode::readAll() {
   Complex z = rooms[0];
   if (op.getInverse())
     std::swap(z.re, z.im);
-  Memory re = operand(op.getRe());
+  Value re = op.getRe(), im = op.getIm();
   if (op.fromReal() && !tasks.pairs) {
-    read({re, n, 0}, z.re);
+    read(operand(re, n, 0), z.re);
     return k.loop(k.constant(0), k.constant(n), k.constant(1),
                   [&](Index i) { put(k.zero(vector), z.im, i); });
   }
   if (op.fromReal()) {
-    read({re, n, 0}, z.re);
-    return read({re, n, 1}, z.im);
+    read(operand(re, n, 0), z.re);
+    return read(operand(re, n, 1), z.im);
   }
-  Memory im = operand(op.getIm());
+  Value pairs = op.toReal() ? Value() : data.pairsBehind(re, im);
+  if (pairs && !tasks.across && getConstantIntValue(inner) == 1 && stages.turnsPairs())
+    return readPairs({pairs, n, 0, 2}, z);
   if (!op.toReal()) {
-    read({re, n, 0}, z.re);
-    return read({im, n, 0}, z.im);
+    read(operand(re, n, 0), z.re);
+    return read(operand(im, n, 0), z.im);
   }
   // In the other half of the scratch.
   int64_t half = n / 2 + 1, each = llvm::alignTo(half, lanes);
@@ -293,20 +393,23 @@ void FourierCode::readAll() {
   for (unsigned i = 0; i < 4; ++i)
     parts.push_back(at(rooms[1].re, k.constant(i * each)));
   for (unsigned i = 0; i < 4; ++i)
-    read({i % 2 ? im : re, half, i / 2}, parts[i]);
+    read(operand(i % 2 ? im : re, half, i / 2), parts[i]);
   joinSpectra(parts);
 }
 
 void FourierCode::writeAll(Complex z, Complex other) {
   if (op.getInverse())
     std::swap(z.re, z.im);
+  auto result = [&](unsigned i) { return f.results[i].pointer; };
   if (op.toReal()) {
-    write(z.re, {f.results[0], n, 0});
-    return write(z.im, {f.results[0], n, 1});
+    write(z.re, {result(0), n, 0});
+    return write(z.im, {result(0), n, 1});
   }
+  if (!tasks.pairs && data.joined)
+    return writePairs(z, {result(0), n, 0, 2});
   if (!tasks.pairs) {
-    write(z.re, {f.results[0], n, 0});
-    return write(z.im, {f.results[1], n, 0});
+    write(z.re, {result(0), n, 0});
+    return write(z.im, {result(1), n, 0});
   }
   int64_t half = n / 2 + 1, each = llvm::alignTo(half, lanes);
   SmallVector<Buffer> parts;
@@ -323,8 +426,27 @@ void FourierCode::writeAll(Complex z, Complex other) {
   split(k.constant(0), k.constant(0));
   k.loop(k.constant(1), k.constant(half), k.constant(1),
          [&](Index i) { split(i, k.sub(k.constant(n), i)); });
+  if (data.joined) {
+    writePairs({parts[0], parts[1]}, {result(0), half, 0, 2});
+    return writePairs({parts[2], parts[3]}, {result(0), half, 1, 2});
+  }
   for (unsigned i = 0; i < 4; ++i)
-    write(parts[i], {f.results[i % 2], half, i / 2});
+    write(parts[i], {result(i % 2), half, i / 2});
+}
+
+/// Of lines beside each other, whose number is known, the last task's may be fewer.
+void FourierCode::emitTask(Value task) {
+  auto known = getConstantIntValue(inner);
+  if (!tasks.across || !tasks.pairs || !known || *known < tasks.lines || *known % tasks.lines == 0)
+    return emit(task);
+  Index parts = k.constant(*known / tasks.lines + 1);
+  Value last =
+      k.compare(arith::CmpIPredicate::eq, k.rem(task, parts), k.constant(*known / tasks.lines));
+  auto emitAs = [&](bool tail) {
+    isTail = tail;
+    emit(task);
+  };
+  k.ifThenElse(last, [&] { emitAs(true); }, [&] { emitAs(false); });
 }
 
 void FourierCode::emit(Value task) {
@@ -337,7 +459,8 @@ void FourierCode::emit(Value task) {
   }
   first = f.e.mulIndex(task, f.e.index(tasks.lines));
   // Neighbours that the task before has as well are better than lanes without a line.
-  if (auto known = getConstantIntValue(inner); tasks.across && known && *known >= tasks.lines)
+  auto known = getConstantIntValue(tasks.across ? inner : lineCount);
+  if (!tasks.pairs && (tasks.across || hasAllLines()) && known && *known >= tasks.lines)
     first = f.minIndex(first, f.e.index(*known - tasks.lines));
   readAll();
   Complex result = transform.lastRoom();
@@ -352,5 +475,5 @@ void tcc::codegen::emitFourier(KernelFrame &f, prim::FourierOp op) {
   if (tasks.matrix)
     return emitFourierMatrix(f, op, tasks);
   FourierCode code(f, op, tasks);
-  f.loop(f.begin, f.end, 1, [&](Value task) { code.emit(task); });
+  f.loop(f.begin, f.end, 1, [&](Value task) { code.emitTask(task); });
 }

@@ -18,9 +18,9 @@
 // it is the first once more, which is written last.
 //
 //===----------------------------------------------------------------------===//
+#include "FourierData.h"
 #include "FourierStages.h"
 #include "SpecialKernel.h"
-#include "StridedOperand.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tcc/Analysis/FourierTransform.h"
 #include "llvm/Support/MathExtras.h"
@@ -51,20 +51,23 @@ private:
 
   /// Where the task's lines begin in `memory`, that of lines of `extent` elements.
   Complex linesIn(Value memory, int64_t extent);
-  Value memoryOf(Value v) { return f.e.memoryOf(memoryBehind(v))->pointer; }
+  /// Vectors, or a number, of one of the task's lines of an operand; zero if that is null.
+  Value vectorOf(Value operand, unsigned line, int64_t extent, Index place, Index valid);
+  Value numberOf(Value operand, unsigned line, int64_t extent, Index place);
 
-  Complex source();
+  Complex source(Index place, Index valid);
   void joinSpectra();
   void splitSpectra();
   void result(Index place, Complex v, Index valid);
 
   Complex turned(Complex v, Index row, Index column);
-  void downColumns(Complex from);
+  using Numbers = function_ref<Complex(Index place, Index valid)>;
+  void downColumns(Numbers from);
   void backUpColumns();
   void rowsTurned(Index row);
   void alongRows();
   void throughFilter();
-  void convolve(Complex from);
+  void convolve(Numbers from);
 
   KernelFrame &f;
   KernelBuilder k;
@@ -75,6 +78,7 @@ private:
   int64_t n, half, rows, columns, pitch;
   bool exact, pairs, splits, inverse;
   FourierStages stages;
+  FourierData data;
   FourierStages::Line down, along;
   Complex line;   ///< numbers in a row
   Complex matrix; ///< between its columns and its rows
@@ -97,7 +101,7 @@ FourierMatrixCode::FourierMatrixCode(KernelFrame &f, prim::FourierOp op, const F
       // Not a power of two, whose rows would share sets of the cache.
       pitch(llvm::alignTo(columns, lanes) + lanes), exact(tasks.matrix->numbers() == n),
       pairs(tasks.pairs), splits(pairs && op.fromReal()), inverse(op.getInverse()),
-      stages(f, type, lanes) {
+      stages(f, type, lanes), data(f, op, lanes) {
   int64_t longer = llvm::alignTo(std::max(rows, columns), lanes), tall = llvm::alignTo(rows, lanes);
   Complex first = stages.scratch(longer), second = stages.scratch(longer);
   down = stages.line(rows, "down", first, second);
@@ -143,10 +147,8 @@ void FourierMatrixCode::vectors(int64_t extent, Part body) {
     body(k.constant(full), k.constant(extent - full));
 }
 
-/// A part that is null is zero.
 Complex FourierMatrixCode::part(Complex base, Index place, Index valid) {
-  auto of = [&](Value p) { return p ? part(p, place, valid) : k.zero(vector); };
-  return {of(base.re), of(base.im)};
+  return {part(base.re, place, valid), part(base.im, place, valid)};
 }
 
 void FourierMatrixCode::setPart(Complex v, Complex base, Index place, Index valid) {
@@ -183,30 +185,46 @@ Complex FourierMatrixCode::linesIn(Value memory, int64_t extent) {
 // What is transformed, and where it goes
 //===----------------------------------------------------------------------===//
 
-/// Where the numbers of the task's line lie.
-Complex FourierMatrixCode::source() {
-  if (op.toReal()) {
-    joinSpectra();
-    return line;
-  }
-  Complex from = linesIn(memoryOf(op.getRe()), n);
-  if (!pairs)
-    from.im = op.getIm() ? linesIn(memoryOf(op.getIm()), n).re : Value();
+Value FourierMatrixCode::vectorOf(Value operand, unsigned line, int64_t extent, Index place,
+                                  Index valid) {
+  if (!operand)
+    return k.zero(vector);
+  Value memory = data.memoryOf(operand);
+  if (!memory)
+    return data.vectorAt(operand, data.line(lineOf[line]), place, valid);
+  return part(k.address(memory, type, k.mul(lineOf[line], k.constant(extent))), place, valid);
+}
+
+Value FourierMatrixCode::numberOf(Value operand, unsigned line, int64_t extent, Index place) {
+  Value memory = data.memoryOf(operand);
+  if (!memory)
+    return data.elementAt(operand, data.line(lineOf[line]), place);
+  Index start = k.mul(lineOf[line], k.constant(extent));
+  return k.load(type, k.address(memory, type, k.add(start, place)));
+}
+
+/// The task's numbers, each of which is asked for once.
+Complex FourierMatrixCode::source(Index place, Index valid) {
+  if (op.toReal())
+    return part(line, place, valid);
+  Complex v{vectorOf(op.getRe(), 0, n, place, valid),
+            pairs ? vectorOf(op.getRe(), 1, n, place, valid)
+                  : vectorOf(op.getIm(), 0, n, place, valid)};
   if (inverse)
-    std::swap(from.re, from.im);
-  return from;
+    std::swap(v.re, v.im);
+  return v;
 }
 
 /// Z = X + i Y of the spectra X and Y of real lines, of which the first half is there.
 void FourierMatrixCode::joinSpectra() {
-  Complex re = linesIn(memoryOf(op.getRe()), half), im = linesIn(memoryOf(op.getIm()), half);
+  Value re = op.getRe(), im = op.getIm();
   Complex to = line;
   if (inverse)
     std::swap(to.re, to.im);
   auto real = [&](int64_t i) {
     Index place = k.constant(i);
-    k.store(k.load(type, k.address(re.re, type, place)), k.address(to.re, type, place));
-    k.store(k.load(type, k.address(re.im, type, place)), k.address(to.im, type, place));
+    k.store(numberOf(re, 0, half, place), k.address(to.re, type, place));
+    k.store(numberOf(re, 1, half, place), k.address(to.im, type, place));
   };
   real(0);
   // The last vector begins where it ends with the last pair of numbers.
@@ -215,8 +233,8 @@ void FourierMatrixCode::joinSpectra() {
     Index all = k.constant(lanes);
     Index at = k.min(k.add(i, k.constant(1)), k.constant(paired - lanes + 1));
     Index mirror = k.sub(k.constant(n - lanes + 1), at);
-    Value xr = part(re.re, at, all), yr = part(re.im, at, all), xi = part(im.re, at, all),
-          yi = part(im.im, at, all);
+    Value xr = vectorOf(re, 0, half, at, all), yr = vectorOf(re, 1, half, at, all),
+          xi = vectorOf(im, 0, half, at, all), yi = vectorOf(im, 1, half, at, all);
     setPart({stages.sub(xr, yi), stages.add(xi, yr)}, to, at, all);
     setPart({reversed(stages.add(xr, yi)), reversed(stages.sub(yr, xi))}, to, mirror, all);
   });
@@ -228,18 +246,33 @@ void FourierMatrixCode::joinSpectra() {
 void FourierMatrixCode::splitSpectra() {
   for (Value of : {line.re, line.im})
     k.store(k.load(type, of), k.address(of, type, k.constant(n)));
-  Complex re = linesIn(f.results[0].pointer, half), im = linesIn(f.results[1].pointer, half);
+  Value first = f.results[0].pointer;
+  Complex re = linesIn(first, half), im = re;
+  if (!data.joined)
+    im = linesIn(f.results[1].pointer, half);
   vectors(half, [&](Index i, Index valid) {
     Complex v = whole(line, i), m = whole(line, k.sub(k.constant(n - lanes + 1), i));
     m = {reversed(m.re), reversed(m.im)};
-    setPart({stages.add(v.re, m.re), stages.add(v.im, m.im)}, re, i, valid);
-    setPart({stages.sub(v.im, m.im), stages.sub(m.re, v.re)}, im, i, valid);
+    Complex x{stages.add(v.re, m.re), stages.sub(v.im, m.im)};
+    Complex y{stages.add(v.im, m.im), stages.sub(m.re, v.re)};
+    if (data.joined) {
+      // As in setPart.
+      for (auto [z, which] : {std::pair(y, lineOf[1]), std::pair(x, lineOf[0])})
+        stages.storePairs(z, first, k.add(k.mul(which, k.constant(half)), i), valid);
+      return;
+    }
+    setPart({x.re, y.re}, re, i, valid);
+    setPart({x.im, y.im}, im, i, valid);
   });
 }
 
 void FourierMatrixCode::result(Index place, Complex v, Index valid) {
   if (inverse)
     std::swap(v.re, v.im);
+  if (!pairs && data.joined) {
+    Index start = k.mul(lineOf[0], k.constant(n));
+    return stages.storePairs(v, f.results[0].pointer, k.add(start, place), valid);
+  }
   Complex to = line;
   if (pairs && !splits)
     to = linesIn(f.results[0].pointer, n);
@@ -257,10 +290,10 @@ Complex FourierMatrixCode::turned(Complex v, Index row, Index column) {
   return stages.times(v, whole(roots, k.mulAdd(row, k.constant(pitch), column)));
 }
 
-void FourierMatrixCode::downColumns(Complex from) {
+void FourierMatrixCode::downColumns(Numbers from) {
   vectors(columns, [&](Index j, Index valid) {
     stages.transform(
-        down, [&](Index i) { return part(from, k.mulAdd(i, k.constant(columns), j), valid); },
+        down, [&](Index i) { return from(k.mulAdd(i, k.constant(columns), j), valid); },
         [&](Index i, Complex v) {
           setPart(turned(v, i, j), matrix, k.mulAdd(i, k.constant(pitch), j), k.constant(lanes));
         });
@@ -336,15 +369,15 @@ void FourierMatrixCode::throughFilter() {
   });
 }
 
-void FourierMatrixCode::convolve(Complex from) {
+void FourierMatrixCode::convolve(Numbers from) {
   vectors(n, [&](Index i, Index valid) {
-    setPart(stages.times(part(from, i, valid), whole(chirp, i)), line, i, k.constant(lanes));
+    setPart(stages.times(from(i, valid), whole(chirp, i)), line, i, k.constant(lanes));
   });
   int64_t end = llvm::alignTo(rows * columns, lanes);
   Value zero = k.zero(vector);
   k.loop(k.constant(llvm::alignTo(n, lanes)), k.constant(end), k.constant(lanes),
          [&](Index i) { setPart({zero, zero}, line, i, k.constant(lanes)); });
-  downColumns(line);
+  downColumns([&](Index place, Index valid) { return part(line, place, valid); });
   throughFilter();
   backUpColumns();
   vectors(n, [&](Index i, Index valid) {
@@ -359,7 +392,9 @@ void FourierMatrixCode::emit(Value task) {
     lineOf[0] = f.e.mulIndex(task, f.e.index(2));
     lineOf[1] = k.value(k.min(k.add(lineOf[0], k.constant(1)), k.sub(lineCount, k.constant(1))));
   }
-  Complex from = source();
+  if (op.toReal())
+    joinSpectra();
+  auto from = [&](Index place, Index valid) { return source(place, valid); };
   if (exact) {
     downColumns(from);
     alongRows();

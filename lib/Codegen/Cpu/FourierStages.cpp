@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "FourierStages.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tcc/Analysis/FourierLength.h"
 
 using namespace mlir;
@@ -26,6 +27,76 @@ Value FourierStages::at(Value buffer, Index i) {
 void FourierStages::put(Complex v, Complex buffer, Index i) {
   put(v.re, buffer.re, i);
   put(v.im, buffer.im, i);
+}
+
+/// Half of the lines at a time: their pairs are a square of half as many elements of 64 bits.
+SmallVector<Value> FourierStages::pairsOf(ArrayRef<Complex> numbers) {
+  unsigned side = lanes / 2;
+  auto whole = VectorType::get({int64_t(side)}, k.builder.getF64Type());
+  SmallVector<Value> rows;
+  for (unsigned begin : {0U, side}) {
+    SmallVector<int64_t> order;
+    for (unsigned lane = begin; lane < begin + side; ++lane)
+      order.append({lane, lanes + lane});
+    SmallVector<Value> square;
+    for (Complex v : numbers) {
+      Value both = vector::ShuffleOp::create(k.builder, k.loc, v.re, v.im, order);
+      square.push_back(vector::BitCastOp::create(k.builder, k.loc, whole, both));
+    }
+    transposeSquare(f.b, square);
+    for (Value row : square)
+      rows.push_back(vector::BitCastOp::create(k.builder, k.loc, vector, row));
+  }
+  return rows;
+}
+
+SmallVector<Complex> FourierStages::numbersOf(ArrayRef<Value> pairs) {
+  unsigned side = lanes / 2;
+  auto whole = VectorType::get({int64_t(side)}, k.builder.getF64Type());
+  SmallVector<Value> halves[2];
+  for (auto [half, square] : llvm::enumerate(halves)) {
+    for (Value row : pairs.slice(half * side, side))
+      square.push_back(vector::BitCastOp::create(k.builder, k.loc, whole, row));
+    transposeSquare(f.b, square);
+  }
+  SmallVector<int64_t> even, odd;
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    even.push_back(2 * lane);
+    odd.push_back(2 * lane + 1);
+  }
+  SmallVector<Complex> numbers;
+  for (auto [x, y] : llvm::zip_equal(halves[0], halves[1])) {
+    Value first = vector::BitCastOp::create(k.builder, k.loc, vector, x);
+    Value second = vector::BitCastOp::create(k.builder, k.loc, vector, y);
+    numbers.push_back({vector::ShuffleOp::create(k.builder, k.loc, first, second, even),
+                       vector::ShuffleOp::create(k.builder, k.loc, first, second, odd)});
+  }
+  return numbers;
+}
+
+SmallVector<Value> FourierStages::widePairsOf(ArrayRef<Complex> numbers) {
+  SmallVector<Value> re, im, pairs;
+  for (Complex v : numbers) {
+    re.push_back(v.re);
+    im.push_back(v.im);
+  }
+  transposeSquare(f.b, re);
+  transposeSquare(f.b, im);
+  for (auto [x, y] : llvm::zip_equal(re, im))
+    pairs.push_back(interleaved({x, y}));
+  return pairs;
+}
+
+Value FourierStages::interleaved(Complex v) {
+  SmallVector<int64_t> order;
+  for (unsigned i = 0; i < lanes; ++i)
+    order.append({i, lanes + i});
+  return vector::ShuffleOp::create(k.builder, k.loc, v.re, v.im, order);
+}
+
+void FourierStages::storePairs(Complex v, Value pairs, Index place, Index valid) {
+  Index two = k.constant(2);
+  k.storePart(interleaved(v), k.address(pairs, type, k.mul(place, two)), k.mul(valid, two));
 }
 
 //===----------------------------------------------------------------------===//

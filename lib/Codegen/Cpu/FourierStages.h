@@ -25,6 +25,16 @@ public:
   void put(mlir::Value v, mlir::Value buffer, Index i) { k.store(v, at(buffer, i)); }
   void put(Complex v, Complex buffer, Index i);
 
+  /// Whether a pair is as wide as an f64, so that squares of pairs can be turned in registers.
+  bool turnsPairs() const { return type.isF32() && lanes >= 4; }
+  /// lanes / 2 neighbouring numbers of each lane's line, as pairs, from those numbers; and back.
+  llvm::SmallVector<mlir::Value> pairsOf(llvm::ArrayRef<Complex> numbers);
+  llvm::SmallVector<Complex> numbersOf(llvm::ArrayRef<mlir::Value> pairs);
+  /// As many neighbours as lanes, of any type.
+  llvm::SmallVector<mlir::Value> widePairsOf(llvm::ArrayRef<Complex> numbers);
+  /// Numbers as pairs: the first `valid` lanes of `v` from pair `place` on.
+  void storePairs(Complex v, mlir::Value pairs, Index place, Index valid);
+
   /// Transforms of `n` numbers: number i of them is read by read(i) and result i written by
   /// write(i, .), each once, all reads before the first result where there are two stages or
   /// more. Of `room`, which holds n vectors twice, stages use the first half first: what is read
@@ -41,6 +51,7 @@ public:
                  llvm::function_ref<void(Index, Complex)> write);
 
 private:
+  mlir::Value interleaved(Complex v);
   llvm::SmallVector<Complex> turns(mlir::Value roots, int64_t table, unsigned radix, Index p);
 
   KernelFrame &f;

@@ -12,6 +12,7 @@
 #include "ProductSpec.h"
 #include "SpecialKernel.h"
 #include "tcc/Dialect/Cpu/NarrowLines.h"
+#include "tcc/Dialect/Kernel/SpecialOperator.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 
 using namespace mlir;
@@ -125,13 +126,19 @@ static int64_t matrixGrain(Operation *op, cpu::SpecialScheduleAttr schedule) {
   return std::max<int64_t>(1, grainProducts / (rows * rows * columns));
 }
 
+/// Whether the transform's kernel can compute its operands: neighbours, in a line or of lines, are
+/// those along the last axis.
+static bool computesLines(prim::FourierOp op) {
+  RankedTensorType type = tensorType(op.getRe());
+  return type.hasStaticShape() && int64_t(op.getAxis()) + 2 >= type.getRank();
+}
+
 static SmallVector<kernel::Schedule> specialSchedules(kernel::LaunchOp launch,
                                                       const CpuTarget &cpu) {
   // Several registers: steps that wait for the one before fill the time with other lanes, and
   // a walk across rows reads whole lines of the cache.
   constexpr int64_t registers = 4, grainOfLines = 4096;
-  Value yielded = launch.getBody().front().getTerminator()->getOperand(0);
-  Operation *op = yielded.getDefiningOp();
+  Operation *op = kernel::specialOf(launch);
   auto scheduleOf = [&](int64_t grain) {
     return cpu::SpecialScheduleAttr::get(launch.getContext(), registers * cpu.lanes(32), grain);
   };
@@ -140,11 +147,12 @@ static SmallVector<kernel::Schedule> specialSchedules(kernel::LaunchOp launch,
     return {scheduleOf(std::max<int64_t>(
         1, grainOfLines / (linesPerTask(op, scheduleOf(1)) * someElements({length}))))};
   }
-  // Another target's kernel stores the parts of complex numbers as one, or computes operands.
-  if (isa<prim::ConcatOp>(op))
-    return {};
   if (auto fourier = dyn_cast<prim::FourierOp>(op)) {
-    if (!llvm::all_of(fourier->getOperands(), llvm::IsaPred<BlockArgument>))
+    // Another target's kernels store transposed pairs, or compute operands of all shapes.
+    bool turns = llvm::any_of(launch.getBody().front(),
+                              [](Operation &inside) { return isa<prim::TransposeOp>(inside); });
+    bool computes = !llvm::all_of(fourier->getOperands(), llvm::IsaPred<BlockArgument>);
+    if (turns || (computes && !computesLines(fourier)))
       return {};
     int64_t lines = fourierTasks(fourier, scheduleOf(1)).lines;
     return {scheduleOf(std::max<int64_t>(1, grainOfLines / (lines * fourier.getLength())))};
@@ -219,9 +227,17 @@ bool codegen::CpuScheduleModel::computesForRows(Operation *op, int64_t rows, int
   return !again && length >= (isFunction ? kFunctionPoints : kCostlyPoints);
 }
 
-/// A scan reads each point once, where it stores it.
+/// A scan reads each point once, where it stores it, and so does a transform of lines.
 bool CpuScheduleModel::asksForPoints(Operation *op) const {
+  if (auto fourier = dyn_cast<prim::FourierOp>(op))
+    return computesLines(fourier);
   return isa<prim::CumulativeOp>(op) && tensorType(op->getResult(0)).hasStaticShape();
+}
+
+/// Each of the lines that lie beside each other in lanes has code of its own that reads it.
+bool CpuScheduleModel::computesForPoints(Operation *op, Operation *operand) const {
+  return !isa<prim::FourierOp>(op) || prim::isElementwise(operand) ||
+         isa<prim::BroadcastOp, prim::ReshapeOp, prim::SliceOp>(operand);
 }
 
 bool codegen::CpuScheduleModel::reducesAboveLines(Operation *op) const {

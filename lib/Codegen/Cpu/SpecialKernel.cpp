@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "SpecialKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tcc/Dialect/Kernel/SpecialOperator.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -56,7 +57,7 @@ static void emitNonzero(KernelFrame &f, prim::NonzeroOp op) {
 }
 
 bool tcc::codegen::emitSpecialKernel(KernelFrame &f) {
-  Operation *op = f.yield().getValues()[0].getDefiningOp();
+  Operation *op = kernel::specialOf(f.launch);
   if (lineAxis(op)) {
     emitLines(f, op);
   } else if (prim::has<prim::UpdatesFirst>(op)) {

@@ -8,6 +8,7 @@
 #include "SpecialKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "tcc/Dialect/Kernel/SpecialOperator.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -158,8 +159,7 @@ static TaskSpace attentionTasks(OpBuilder &b, kernel::LaunchOp launch,
 /// changes; else one task.
 static TaskSpace specialTasks(OpBuilder &b, HostIndex h, kernel::LaunchOp launch,
                               cpu::SpecialScheduleAttr schedule, ArrayRef<OpFoldResult> dims) {
-  auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
-  Operation *op = yield.getValues()[0].getDefiningOp();
+  Operation *op = kernel::specialOf(launch);
   OpFoldResult tasks = h.constant(1);
   auto take = [&](OpFoldResult extent, int64_t part) {
     tasks = h.mul(tasks, part == 1 ? extent : h.ceilDiv(extent, h.constant(part)));
@@ -177,7 +177,11 @@ static TaskSpace specialTasks(OpBuilder &b, HostIndex h, kernel::LaunchOp launch
     FourierTasks parts = fourierTasks(fourier, schedule);
     OpFoldResult lines = h.constant(1);
     auto axis = static_cast<size_t>(fourier.getAxis());
-    for (auto [i, d] : llvm::enumerate(dims))
+    // Of pairs, whose shape may be any, all extents are known.
+    SmallVector<OpFoldResult> extents(dims);
+    if (RankedTensorType type = tensorType(fourier.getParts()[0]); type.hasStaticShape())
+      extents = getAsIndexOpFoldResult(b.getContext(), type.getShape());
+    for (auto [i, d] : llvm::enumerate(extents))
       if (i < axis && parts.across)
         take(d, 1);
       else if (i != axis)

@@ -251,3 +251,83 @@ TEST_CASE("Fourier transforms of long lines agree with the interpreter") {
               fouriersAgree(cpu, form, {lines, n}, 1);
             }
 }
+
+/// Numbers that lie as pairs, along `axis` of `shape`, there and back; and of real ones the first
+/// half. What is read is computed: a sum of numbers, and products.
+static void pairsAgree(const std::string &cpu, const Form &form,
+                       const llvm::SmallVector<int64_t> &shape, int64_t axis) {
+  auto text = [&](int64_t length, std::optional<int64_t> last) {
+    llvm::SmallVector<int64_t> all(shape);
+    all[axis] = length;
+    if (last)
+      all.push_back(*last);
+    return typeText(all, form.element);
+  };
+  int64_t n = shape[axis], h = n / 2 + 1;
+  std::string all = text(n, {}), half = text(h, {}), body, axes = " axis " + std::to_string(axis);
+  auto part = [&](const std::string &name, const std::string &of, int64_t length, int which) {
+    std::string starts = "[", steps = "[", pairs = text(length, 2), one = text(length, 1);
+    for (size_t i = 0; i < shape.size(); ++i) {
+      starts += "0, ";
+      steps += "1, ";
+    }
+    starts += std::to_string(which) + "]";
+    body += "  %s" + name + " = prim.slice %" + of + " starts " + starts + "() steps " + steps +
+            "1] sizes() : (" + pairs + ") -> " + one + "\n  %" + name + " = prim.reshape %s" +
+            name + " sizes() : (" + one + ") -> " + text(length, {}) + "\n";
+  };
+  auto joined = [&](const std::string &name, const std::string &of, int64_t length) {
+    std::string one = text(length, 1), from = text(length, {});
+    for (std::string i : {"0", "1"})
+      body += "  %" + name + i + " = prim.reshape %" + of + "#" + i + " sizes() : (" + from +
+              ") -> " + one + "\n";
+    body += "  %" + name + " = prim.concat %" + name + "0, %" + name + "1 axis " +
+            std::to_string(shape.size()) + " : (" + one + ", " + one + ") -> " + text(length, 2) +
+            "\n";
+  };
+  part("re", "x", n, 0);
+  part("im", "x", n, 1);
+  part("u", "h", h, 0);
+  part("v", "h", h, 1);
+  std::string two = all + ", " + all;
+  body += "  %sum = prim.add %re, %im : (" + two + ") -> " + all +
+          "\n  %square = prim.mul %v, %v : (" + half + ", " + half + ") -> " + half +
+          "\n  %f:2 = prim.fourier %re, %im" + axes + " {inverse = false} : (" + two + ") -> (" +
+          two + ")\n  %b:2 = prim.fourier %sum, %im" + axes +
+          " {inverse = true, scale = 0.25 : f64} : (" + two + ") -> (" + two +
+          ")\n  %r:2 = prim.fourier %sum" + axes + " {inverse = false} : (" + all + ") -> (" +
+          half + ", " + half + ")\n  %back = prim.fourier %u, %square" + axes +
+          " {inverse = true} : (" + half + ", " + half + ") -> (" + all + ")\n";
+  joined("p", "f", n);
+  joined("q", "b", n);
+  joined("w", "r", h);
+  std::string pairs = text(n, 2), halves = text(h, 2);
+  std::string program = "func.func @main(%x: " + pairs + ", %h: " + halves + ") -> (" + pairs +
+                        ", " + pairs + ", " + halves + ", " + all + ") {\n" + body +
+                        "  return %p, %q, %w, %back : " + pairs + ", " + pairs + ", " + halves +
+                        ", " + all + "\n}\n";
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(program, &primContext());
+  REQUIRE(module);
+  llvm::SmallVector<int64_t> whole(shape), first(shape);
+  first[axis] = h;
+  whole.push_back(2);
+  first.push_back(2);
+  agree(*module, {randomTensor(form.type, whole, n), randomTensor(form.type, first, n + 1)}, cpu,
+        form.type, 60);
+}
+
+TEST_CASE("Fourier transforms of pairs agree with the interpreter") {
+  using Shape = llvm::SmallVector<int64_t>;
+  // Beside each other in lanes, short and long, whole tasks or not; alone; before other axes.
+  const std::pair<Shape, int64_t> shapes[] = {
+      {{37, 5}, 1}, {{64, 7}, 1},     {{3, 16}, 1},   {{35, 30}, 1}, {{64, 100}, 1},
+      {{6, 66}, 1}, {{3, 67}, 1},     {{2, 509}, 1},  {{5, 400}, 1}, {{2, 30, 3}, 1},
+      {{8, 41}, 0}, {{2, 12, 70}, 1}, {{12, 5, 7}, 0}};
+  for (const std::string &cpu : runnableCpus())
+    for (const Form &form : kForms)
+      for (const auto &[shape, axis] : shapes)
+        if (!isOther(cpu) || shape.back() == 30 || shape.back() == 66)
+          DYNAMIC_SECTION(cpu << " " << form.element << " " << typeText(shape, "") << axis) {
+            pairsAgree(cpu, form, shape, axis);
+          }
+}
