@@ -180,16 +180,13 @@ Sorted sortedUpTo(PrimBuilder &b, Value x, int64_t axis, Dim place) {
   return {b.transpose(op.getValues(), order), b.transpose(op.getIndices(), order)};
 }
 
-/// Element `rank` (from 0) of the sorted axis, and where it came from.
-LogicalResult giveRanked(AtenNode &a, Value x, int64_t axis, Dim place, bool keep) {
-  PrimBuilder &b = a.b;
+/// Element `place` (from 0) of the sorted axis, which stays, and where it came from.
+Sorted ranked(PrimBuilder &b, Value x, int64_t axis, Dim place) {
   requireElements(b, b.dim(x, axis), {}, "an order statistic");
   requireInside(b, place, b.dim(1), b.dim(x, axis));
   Sorted s = sortedUpTo(b, x, axis, place);
-  Value value = b.sliceAxis(s.values, axis, place, b.dim(1));
-  Value index = b.sliceAxis(s.indices, axis, place, b.dim(1));
-  (void)a.give(0, keep ? value : b.squeeze(value, {axis}));
-  return a.give(1, keep ? index : b.squeeze(index, {axis}));
+  return {b.sliceAxis(s.values, axis, place, b.dim(1)),
+          b.sliceAxis(s.indices, axis, place, b.dim(1))};
 }
 
 LogicalResult kthValue(AtenNode &a) {
@@ -199,18 +196,32 @@ LogicalResult kthValue(AtenNode &a) {
   auto k = a.extent("k");
   if (failed(axis) || !k)
     return a.fail("needs an axis and a number");
-  return giveRanked(a, x, *axis, b.subDims(*k, b.dim(1)), a.flag("keepdim", false));
+  auto [value, index] = ranked(b, x, *axis, b.subDims(*k, b.dim(1)));
+  bool keep = a.flag("keepdim", false);
+  (void)a.give(0, keep ? value : b.squeeze(value, {*axis}));
+  return a.give(1, keep ? index : b.squeeze(index, {*axis}));
 }
 
-/// The lower one of two medians; NaN sorts last, so an axis that holds one gives it.
+/// The lower one of two medians; of an axis that holds NaN the first NaN.
 LogicalResult medianAlong(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
   auto axis = a.axis("dim", -1, b.rank(x));
   if (failed(axis))
     return failure();
+  bool keep = a.flag("keepdim", false);
   Dim middle = b.floorDivDims(b.subDims(b.dim(x, *axis), b.dim(1)), b.dim(2));
-  return giveRanked(a, x, *axis, middle, a.flag("keepdim", false));
+  auto [value, index] = ranked(b, x, *axis, middle);
+  if (isa<FloatType>(b.elem(x))) {
+    Value unknown = b.cast(b.predicate<prim::IsNanOp>(x), b.builder().getI32Type());
+    Value first = b.argReduce(K::max, unknown, *axis, true);
+    Value any = b.compare(P::gt, b.reduce(K::max, unknown, {*axis}, true), 0.0);
+    Value nan = b.scalar(std::numeric_limits<double>::quiet_NaN(), b.elem(x));
+    value = b.select(any, nan, value);
+    index = b.select(any, first, index);
+  }
+  (void)a.give(0, keep ? value : b.squeeze(value, {*axis}));
+  return a.give(1, keep ? index : b.squeeze(index, {*axis}));
 }
 
 LogicalResult median(AtenNode &a) {

@@ -63,3 +63,8 @@ def specials(normal, uniform):
         *(F.embedding_bag(i, w, mode=mode, padding_idx=padding) for mode in ("sum", "mean", "max") for padding in (None, 1)),
         F.embedding_bag(i, w, mode="sum", per_sample_weights=s)], (
             torch.linspace(-1, 1, 30).reshape(5, 6).sin(), bags, torch.linspace(0.5, 1.5, 12).reshape(4, 3))
+    nan, inf = float("nan"), float("inf")
+    holes = torch.tensor([[1.0, nan, inf, nan], [nan, 2.0, -inf, -2.5], [3.0, 1.0, 0.0, nan], [4.0, -0.0, -1.0, 5.0]])
+    yield "medians_of_nan", lambda x, h: [
+        *x.median(0), *x.median(1, keepdim=True), *h.median(1), x.median(), *x.median(-1), *x.nanmedian(0)[:1], *x.t()[:1].median(1)], (
+            holes, holes.half())
