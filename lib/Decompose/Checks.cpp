@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Checks.h"
+#include "Decompose/Idioms/Extents.h"
 #include "IndexBounds.h"
 
 using namespace mlir;
@@ -48,6 +49,17 @@ void tcc::requireSame(PrimBuilder &b, Dim x, Dim y, StringRef what) {
   }
   if (!isCheckedSame(b, x, y, false))
     b.check(b.compareDims(Cmp::eq, x, y), what.str() + ": extents of the operands differ");
+}
+
+void tcc::requireSameCount(PrimBuilder &b, ArrayRef<Dim> before, ArrayRef<Dim> after) {
+  if (Ratio(before, after).isOne())
+    return;
+  Dim x = b.productOf(before), y = b.productOf(after);
+  auto cx = b.known(x), cy = b.known(y);
+  if (cx && cy && *cx != *cy)
+    b.fault("the number of elements changes from " + llvm::Twine(*cx) + " to " + llvm::Twine(*cy));
+  else if ((!cx || !cy) && !isCheckedSame(b, x, y, false))
+    b.check(b.compareDims(Cmp::eq, x, y), "the number of elements changes");
 }
 
 /// Whether `extent` is "y where x is 1, else x".

@@ -14,6 +14,8 @@ namespace tcc {
 
 /// x and y are equal.
 void requireSame(PrimBuilder &b, Dim x, Dim y, llvm::StringRef what);
+/// As many elements of extents `after` as of extents `before`.
+void requireSameCount(PrimBuilder &b, llvm::ArrayRef<Dim> before, llvm::ArrayRef<Dim> after);
 /// An axis of extent x can be broadcast to `extent`.
 void requireBroadcast(PrimBuilder &b, Dim x, Dim extent);
 /// x is at most `limit`.

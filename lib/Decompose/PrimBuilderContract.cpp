@@ -238,6 +238,8 @@ Value PrimBuilder::conv(Value x, Value w, const Window &window, int64_t groups, 
   if (groups == 1)
     if (auto product = convOfPoint(*this, x, w, window, elementType))
       return *product;
+  if (groups > 1)
+    (void)wholeQuotient(*this, dim(w, 0), dim(groups), "the filters of a group");
   Dims have = dims(x), list = {have[0], dim(w, 0)};
   for (int64_t i = 0, e = window.strides.size(); i < e; ++i) {
     Dim extent = have[i + 2];

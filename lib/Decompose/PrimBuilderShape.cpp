@@ -68,6 +68,7 @@ Value PrimBuilder::reshape(Value x, ArrayRef<Dim> list) {
       }))
     return x;
   RankedTensorType t = typeOf(list, elem(x));
+  requireSameCount(*this, have, list);
   if (Value picked = pickElements(*this, x, t.getShape(), [](int64_t i) { return i; }))
     return picked;
   if (auto constantOp = x.getDefiningOp<prim::ConstantOp>(); constantOp && t.hasStaticShape())

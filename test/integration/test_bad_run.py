@@ -32,6 +32,11 @@ def embedded(tokens, segments, rows=(5, 3, 2)):
     return (np.int32([tokens]), np.int32([segments]), *(floats(n, 4) for n in rows), floats(4), floats(4))
 
 
+def layer(w=(1, 8, 4), b=(1, 16), n=(3,), h=(1, 3, 2), c=(1, 3, 2), p=(1, 6)):
+    """An LSTM's operands for five inputs of three sequences."""
+    return (floats(5, 3, 4), floats(*w), floats(1, 8, 2), floats(*b), np.full(n, 5, np.int32), floats(*h), floats(*c), floats(*p))
+
+
 CASES = {
     "gather": ("Gather", {}, [A3, (INT64, ["K"])], [(X, ints(0, -4, 3))],
                [(X, ints(index)) for index in (4, -5, 10**12, LOW)]),
@@ -85,6 +90,20 @@ CASES = {
               [(np.int64(0), np.int64(5), np.int64(0)), (np.int64(0), np.int64(2**62), np.int64(1))]),
     "range-of-floats": ("Range", {}, [(FLOAT, [])] * 3, [tuple(np.float32([0, 5, 2])), tuple(np.float32([5, 0, 2]))],
                         [tuple(np.float32(numbers)) for numbers in ((0, np.inf, 1), (np.nan, 1, 1), (0, 1, 0), (0, 1e38, 1), (0, 1, 1e-40))]),
+    "conv-of-groups": ("Conv", {"group": 2}, [(FLOAT, [1, 4, 3, 3]), (FLOAT, ["M", 2, 3, 3])], [(floats(1, 4, 3, 3), floats(6, 2, 3, 3))],
+                       [(floats(1, 4, 3, 3), floats(5, 2, 3, 3))]),
+    "depth-to-space": ("DepthToSpace", {"blocksize": 2}, [(FLOAT, ["N", "C", "H", "W"])], [(floats(1, 8, 2, 3),)],
+                       [(floats(1, channels, 2, 3),) for channels in (7, 9, 3)]),
+    "space-to-depth": ("SpaceToDepth", {"blocksize": 2}, [(FLOAT, ["N", "C", "H", "W"])], [(floats(1, 1, 4, 2),)],
+                       [(floats(1, 1, *image),) for image in ((5, 2), (4, 3), (1, 2))]),
+    "non-max-suppression": ("NonMaxSuppression", {}, [(FLOAT, ["B", "N", "K"]), (FLOAT, ["C", "L", "M"]), (INT64, ["O"])],
+                            [(floats(2, 3, 4), floats(2, 1, 3), ints(1))],
+                            [(floats(1, 3, 4), floats(2, 1, 3), ints(1)), (floats(2, 3, 5), floats(2, 1, 3), ints(1)),
+                             (floats(2, 4, 4), floats(2, 1, 3), ints(1)), (floats(2, 3, 4), floats(2, 1, 3), ints(1, 2))]),
+    "lstm": ("LSTM", {"hidden_size": 2}, [(FLOAT, [None] * rank) for rank in (3, 3, 3, 2)] + [(INT32, [None])] + [
+        (FLOAT, [None] * rank) for rank in (3, 3, 2)], [layer()],
+             [layer(**{name: shape}) for name, shape in (("b", (1, 17)), ("b", (2, 16)), ("h", (2, 3, 2)), ("c", (0, 3, 2)), ("h", (1, 2, 2)),
+                                                        ("p", (1, 7)), ("p", (2, 6)), ("w", (1, 9, 4)), ("n", (2,)))]),
     "constant-of-shape": ("ConstantOfShape", {}, [(INT64, [2])], [(ints(0, 5),)],
                           [(ints(-1, 2),), (ints(2**40, 2**40),)]),
 }
@@ -95,7 +114,8 @@ class BadRun(ToolTest):
         names = [f"x{index}" for index in range(len(inputs))]
         domain, _, operator = operator.rpartition(":")
         outputs = ["y", "z"] if operator in ("Split", "TopK", "EmbedLayerNormalization") else ["y"]
-        kinds = {"Range": [inputs[0][0]], "TopK": [FLOAT, INT64], "ArgMax": [INT64], "EmbedLayerNormalization": [FLOAT, INT32]}.get(operator, [FLOAT] * 2)
+        kinds = {"Range": [inputs[0][0]], "TopK": [FLOAT, INT64], "ArgMax": [INT64], "EmbedLayerNormalization": [FLOAT, INT32],
+                 "NonMaxSuppression": [INT64]}.get(operator, [FLOAT] * 2)
         graph = helper.make_graph(
             [helper.make_node(operator, names, outputs, domain=domain, **attributes)], "graph",
             [helper.make_tensor_value_info(name, *entry) for name, entry in zip(names, inputs)],

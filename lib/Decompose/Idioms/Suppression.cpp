@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/Suppression.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/Axes.h"
 
 using namespace mlir;
@@ -118,8 +119,8 @@ Value Suppressor::run() {
   boxes = b.cast(o.boxes, f32);
   scores = b.cast(o.scores, f32);
   Type i64 = b.builder().getI64Type();
-  if (b.known(b.dim(boxes, 2)).value_or(4) != 4)
-    return fail("needs boxes of four numbers");
+  requireSame(b, b.dim(boxes, 2), b.dim(4), "the numbers of a box");
+  requireSame(b, b.dim(boxes, 0), b.dim(scores, 0), "the images of boxes and scores");
   b.check(b.compareDims(Cmp::eq, b.dim(boxes, 1), b.dim(scores, 2)),
           "NonMaxSuppression: boxes and scores differ in number");
   scoreLimit = o.score ? o.score : b.scalar(kTaken, f32);

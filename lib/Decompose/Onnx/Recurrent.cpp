@@ -152,8 +152,8 @@ FailureOr<ProductWeight> weightOf(NodeContext &c, const Layer &n, size_t i, size
 }
 
 /// The first states of direction k.
-SmallVector<Value> initialStates(NodeContext &c, const Layer &n, int64_t k, Dim batch, Dim hidden,
-                                 Type wide) {
+SmallVector<Value> initialStates(NodeContext &c, const Layer &n, int64_t k, int64_t directions,
+                                 Dim batch, Dim hidden, Type wide) {
   PrimBuilder &b = c.b;
   SmallVector<Value> states;
   for (int64_t s = 0; s < statesOf(n.cell); ++s) {
@@ -161,6 +161,7 @@ SmallVector<Value> initialStates(NodeContext &c, const Layer &n, int64_t k, Dim 
     if (given && c.intAttr("layout", 0))
       given = b.transpose(given, {1, 0, 2});
     if (given) {
+      requireSame(b, b.dim(given, 0), b.dim(directions), "directions of the initial state");
       requireSame(b, b.dim(given, 1), batch, "initial state and input");
       requireSame(b, b.dim(given, 2), hidden, "initial state and weight");
     }
@@ -198,8 +199,16 @@ LogicalResult recurrent(NodeContext &c, const Layer &n) {
     requireSame(b, b.dim(c.in(i), 0), b.dim(directions), "directions of the weights");
     requireSame(b, b.dim(c.in(i), stacked), rows, "gates of the weights");
   }
-  if (c.has(3) && b.rank(c.in(3)) == 2)
-    requireSame(b, b.dim(c.in(3), 1), b.mulDims(rows, b.dim(2)), "biases of the gates");
+  // Biases, and the weights with which an LSTM's gates see its cells.
+  for (auto [i, width] : {std::pair<size_t, Dim>(3, b.mulDims(rows, b.dim(2))),
+                          std::pair<size_t, Dim>(7, b.mulDims(hidden, b.dim(3)))}) {
+    if (!c.has(i))
+      continue;
+    if (b.rank(c.in(i)) != 2)
+      return c.fail("operand " + llvm::Twine(i) + " must have rank 2");
+    requireSame(b, b.dim(c.in(i), 0), b.dim(directions), "directions of the biases");
+    requireSame(b, b.dim(c.in(i), 1), width, "biases of the gates");
+  }
   if (c.has(4) && b.rank(c.in(4)) == 1)
     requireSame(b, b.dim(c.in(4), 0), b.dim(x, 1), "lengths and input");
   std::optional<Quantized> rounded;
@@ -222,7 +231,7 @@ LogicalResult recurrent(NodeContext &c, const Layer &n) {
     for (const ActivationSpec &f :
          ArrayRef(*specs).slice(k * n.activations.size(), n.activations.size()))
       d.activations.push_back([f](PrimBuilder &b, Value v) { return activate(b, f, v); });
-    d.states = initialStates(c, n, k, b.dim(x, 1), hidden, wide);
+    d.states = initialStates(c, n, k, directions, b.dim(x, 1), hidden, wide);
     if (Value both = ofDirection(c, 3, k)) {
       Dim half = b.mulDims(hidden, b.dim(gates));
       d.inputBias = b.sliceAxis(both, 0, b.dim(0), half);
