@@ -37,22 +37,41 @@ LogicalResult pooledRegions(AtenNode &a, decltype(alignRegions) pool) {
   Value x = a.cast(a.tensor("input"), a.wide()), regions = a.cast(a.tensor("rois"), a.wide());
   if (b.rank(x) != 4 || b.rank(regions) != 2 || b.known(b.dim(regions, 1)) != 5)
     return a.fail("needs pictures and regions [K, 5]");
-  if (a.c.wants(1))
-    return a.fail("the places of the largest elements are not supported");
   Value corners = b.sliceAxis(regions, 1, b.dim(1), b.dim(4));
   Value picture = b.squeeze(b.sliceAxis(regions, 1, b.dim(0), b.dim(1)), {1});
   RegionPooling o;
   o.height = a.integer("pooled_height", 1);
   o.width = a.integer("pooled_width", 1);
   o.samples = std::max<int64_t>(a.integer("sampling_ratio", -1), 0);
-  o.halfPixel = a.flag("aligned", false);
+  o.halfPixel = a.flag("aligned", pool == alignParts);
   o.scale = static_cast<float>(a.real("spatial_scale", 1));
   Value result = pool(b, x, corners, b.cast(picture, b.builder().getI64Type()), o);
   return result ? a.give(result) : failure();
 }
 
 LogicalResult roiAlign(AtenNode &a) { return pooledRegions(a, alignRegions); }
-LogicalResult roiPool(AtenNode &a) { return pooledRegions(a, maximaOfRegions); }
+LogicalResult roiPool(AtenNode &a) {
+  if (a.c.wants(1))
+    return a.fail("the places of the largest elements are not supported");
+  return pooledRegions(a, maximaOfRegions);
+}
+
+/// Also which channel of the pictures each element is of.
+LogicalResult pooledParts(AtenNode &a, decltype(alignParts) pool) {
+  PrimBuilder &b = a.b;
+  if (failed(pooledRegions(a, pool)))
+    return failure();
+  if (!a.c.wants(1))
+    return success();
+  Value result = a.c.results[0].value;
+  Dims all = b.dims(result), ofOne = all;
+  ofOne[0] = b.dim(1);
+  Value channel = b.iota({b.productOf(ofOne)}, 0, b.builder().getI32Type());
+  return a.give(1, b.broadcastTo(b.reshape(channel, ofOne), all));
+}
+
+LogicalResult psRoiAlign(AtenNode &a) { return pooledParts(a, alignParts); }
+LogicalResult psRoiPool(AtenNode &a) { return pooledParts(a, meansOfParts); }
 
 /// torchvision asks before it calls an operator; what followed the answer is in the graph.
 LogicalResult cudaVersion(AtenNode &a) { return a.giveExtent(a.b.dim(-1)); }
@@ -90,6 +109,8 @@ void tcc::populateAtenVisionRules(RuleSet &rules) {
            {{"nms", "default", "dets scores", nonMaxSuppression},
             {"roi_align", "default", "input rois", roiAlign},
             {"roi_pool", "default", "input rois", roiPool},
+            {"ps_roi_align", "default", "input rois", psRoiAlign},
+            {"ps_roi_pool", "default", "input rois", psRoiPool},
             {"_cuda_version", "default", "", cudaVersion},
             {"deform_conv2d", "default", "input weight offset mask bias", deformConv}},
            "torchvision");

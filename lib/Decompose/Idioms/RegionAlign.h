@@ -21,4 +21,11 @@ mlir::Value alignRegions(PrimBuilder &b, mlir::Value x, mlir::Value regions, mli
 mlir::Value maximaOfRegions(PrimBuilder &b, mlir::Value x, mlir::Value regions, mlir::Value images,
                             const RegionPooling &o);
 
+/// Likewise of position-sensitive images, in which each bin has channels of its own (channel c of
+/// bin (i, j) is channel (c * height + i) * width + j of x): means of samples, and of whole pixels.
+mlir::Value alignParts(PrimBuilder &b, mlir::Value x, mlir::Value regions, mlir::Value images,
+                       const RegionPooling &o);
+mlir::Value meansOfParts(PrimBuilder &b, mlir::Value x, mlir::Value regions, mlir::Value images,
+                         const RegionPooling &o);
+
 } // namespace tcc

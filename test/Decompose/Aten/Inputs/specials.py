@@ -1,6 +1,7 @@
 """Those programs of cases.py with special functions, counts, signals, and losses, pools and bags that few models have."""
 import torch
 import torch.nn.functional as F
+import torchvision  # noqa: F401  defines its operators
 
 POLYNOMIALS = [f"{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shifted_") for kind in "tuvw"] + [
     "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"]
@@ -68,3 +69,10 @@ def specials(normal, uniform):
     yield "medians_of_nan", lambda x, h: [
         *x.median(0), *x.median(1, keepdim=True), *h.median(1), x.median(), *x.median(-1), *x.nanmedian(0)[:1], *x.t()[:1].median(1)], (
             holes, holes.half())
+    # Regions of every kind: within the picture, across its border, turned around, and of no extent.
+    corners = torch.tensor([[0.0, 1, 6, 7], [2.5, 0.5, 9, 3], [-3, -3, 30, 40], [5, 5, 5, 5], [8, 8, 2, 3]])
+    regions = torch.cat([torch.tensor([[0.0], [1], [1], [0], [1]]), corners], 1)
+    vision = torch.ops.torchvision
+    yield "parts_of_regions", lambda x, r: [
+        result for pool, *samples in ((vision.ps_roi_align, 2), (vision.ps_roi_align, 0), (vision.ps_roi_pool,))
+        for size in ((0.5, 3, 2), (1.0, 1, 6)) for result in pool(x, r, *size, *samples)], (normal(2, 12, 9, 11), regions)
