@@ -336,7 +336,11 @@ Value gradientAlong(AtenNode &a, Value x, int64_t axis, const Spacing &spacing, 
   Value last = order == 1 ? difference(fromEnd(2)) : slope(fromEnd(3), one, 2);
   if (b.known(inner) == 0)
     return b.concat({first, last}, axis);
-  return b.concat({first, slope(b.dim(0), inner, 1), last}, axis);
+  // Of equal gaps the middle point has no part in the slope, also where it is not finite.
+  Value middle = spacing.places
+                     ? slope(b.dim(0), inner, 1)
+                     : b.div(b.sub(part(b.dim(2), inner), part(b.dim(0), inner)), 2 * spacing.step);
+  return b.concat({first, middle, last}, axis);
 }
 
 LogicalResult gradient(AtenNode &a) {

@@ -316,6 +316,11 @@ template <Reduction otherwise> LogicalResult linearCrossEntropy(AtenNode &a) {
   return crossEntropyOf(a, y, reduction);
 }
 
+/// What is above 0; nothing of NaN, which torch finds to be no violation of a margin.
+Value violation(PrimBuilder &b, Value z) {
+  return b.select(b.compare(P::gt, z, 0.0), z, b.scalar(0, b.elem(z)));
+}
+
 /// Every other class counts by how far it comes near the target's.
 LogicalResult multiMargin(AtenNode &a) {
   PrimBuilder &b = a.b;
@@ -329,7 +334,7 @@ LogicalResult multiMargin(AtenNode &a) {
     target = b.unsqueeze(target, {0});
   requireInRange(b, target, b.dim(x, 1), IndexRange::positions);
   Value own = b.takeAlong(x, b.unsqueeze(target, {1}), 1);
-  Value z = b.maximum(b.add(b.sub(x, own), margin), 0.0);
+  Value z = violation(b, b.add(b.sub(x, own), margin));
   if (p != 1)
     z = b.mul(z, z);
   if (a.tensor("weight"))
@@ -367,7 +372,7 @@ LogicalResult multiLabelMargin(AtenNode &a) {
   isOwn = b.binary<prim::AndOp>(isOwn, b.unsqueeze(counts, {2}));
   Value isTarget = b.reduce(K::any, isOwn, {1}, false);
   Value own = b.unsqueeze(b.takeAlong(x, at, 1), {2});
-  Value near = b.maximum(b.add(b.sub(b.unsqueeze(x, {1}), own), 1.0), 0.0);
+  Value near = violation(b, b.add(b.sub(b.unsqueeze(x, {1}), own), 1.0));
   Value counted =
       b.binary<prim::AndOp>(b.unsqueeze(counts, {2}), b.unsqueeze(b.logicalNot(isTarget), {1}));
   near = b.select(counted, near, b.scalar(0, b.elem(near)));

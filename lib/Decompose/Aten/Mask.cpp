@@ -115,7 +115,7 @@ Value countByHalving(PrimBuilder &b, Value boundaries, Value values, int64_t n, 
   return count;
 }
 
-/// How many boundaries lie below each value (or not above it, from the right).
+/// How many boundaries lie below each value (or not above it, from the right); below NaN all do.
 LogicalResult countBelow(AtenNode &a, Value boundaries, Value values, bool right) {
   PrimBuilder &b = a.b;
   if (b.rank(boundaries) == 0)
@@ -128,7 +128,7 @@ LogicalResult countBelow(AtenNode &a, Value boundaries, Value values, bool right
   Value v = b.unsqueeze(b.cast(values, wide), {-1}), e = b.cast(boundaries, wide);
   if (b.rank(e) > 1)
     e = b.unsqueeze(e, {-2});
-  Value below = right ? b.compare(P::le, e, v) : b.compare(P::lt, e, v);
+  Value below = b.logicalNot(b.compare(right ? P::gt : P::ge, e, v));
   Value count =
       b.reduce(prim::ReduceKind::sum, b.cast(below, b.builder().getI64Type()), {-1}, false);
   return a.give(count);
