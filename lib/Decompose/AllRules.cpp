@@ -16,6 +16,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenConvRules(rules);
   populateAtenCreateRules(rules);
   populateAtenDistanceRules(rules);
+  populateAtenDistributionRules(rules);
   populateAtenFourierRules(rules);
   populateAtenFractionalPoolRules(rules);
   populateAtenHistogramRules(rules);

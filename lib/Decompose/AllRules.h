@@ -18,6 +18,7 @@ void populateAtenControlFlowRules(RuleSet &rules);
 void populateAtenConvRules(RuleSet &rules);
 void populateAtenCreateRules(RuleSet &rules);
 void populateAtenDistanceRules(RuleSet &rules);
+void populateAtenDistributionRules(RuleSet &rules);
 void populateAtenFourierRules(RuleSet &rules);
 void populateAtenFractionalPoolRules(RuleSet &rules);
 void populateAtenHistogramRules(RuleSet &rules);

@@ -1,5 +1,6 @@
 """Random operators: other numbers in every draw, the same ones for a seed, and the right distributions."""
 import collections
+import math
 import pathlib
 import unittest
 
@@ -15,6 +16,7 @@ import onnx
 import tcc
 
 TORCH = pathlib.Path(__file__).resolve().parent / "torch_export" / "random.pt2"
+ACCEPTED = TORCH.with_name("accepted.pt2")
 
 
 def uniform(output, shape=(64,), **attributes):
@@ -127,7 +129,8 @@ class RandomNumbers(ToolTest):
         for name, proto in (("kinds", many_kinds(5, 33)), ("seeded", seeded()), ("function", function_called_twice())):
             onnx.save(proto, self.work / f"{name}.onnx")
             self.compiles(f"{name}.onnx", "-o", f"{name}.so", "--verify")
-        self.compiles(TORCH, "-o", "torch.so", "--verify")
+        for path in (TORCH, ACCEPTED):
+            self.compiles(path, "-o", "torch.so", "--verify")
 
     def test_turns_of_a_loop_differ(self):
         compiled = self.build(loop())
@@ -214,19 +217,8 @@ class RandomNumbers(ToolTest):
             self.assertEqual(len(np.unique([free(case["input_ids"][:64])[0] for _ in range(8)], axis=0)), 8)
 
 
-class Distributions(ToolTest):
+class Statistics(ToolTest):
     """Seeds are fixed; a bound of five deviations lets what is right pass."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.compiled = Compiled.build(TORCH)
-        cls.compiled.set_seed(2)
-        cls.x, cls.weights = np.linspace(0, 1, 2000, dtype=np.float32), np.array([0, 1, 2, 0, 5, 0], np.float32)
-        names = ("rand rand64 rand16 brain integers dice words permutation small normal normal64 moved bernoulli "
-                 "eighth exponential classes pairs dropped kept halved geometric cauchy log_normal "
-                 "complex complex_normal").split()
-        cls.runs = [dict(zip(names, cls.compiled(cls.x, cls.weights))) for _ in range(40)]
-        cls.drawn = cls.runs[0]
 
     def moments(self, values, mean, deviation, fourth=3.0):
         values = values.astype(np.float64)
@@ -239,6 +231,19 @@ class Distributions(ToolTest):
         self.assertEqual(len(counts), len(probabilities))
         for count, p in zip(counts, probabilities):
             self.assertLessEqual(abs(count - values.size * p), 5 * (values.size * p * (1 - p)) ** 0.5, counts)
+
+
+class Distributions(Statistics):
+    @classmethod
+    def setUpClass(cls):
+        cls.compiled = Compiled.build(TORCH)
+        cls.compiled.set_seed(2)
+        cls.x, cls.weights = np.linspace(0, 1, 2000, dtype=np.float32), np.array([0, 1, 2, 0, 5, 0], np.float32)
+        names = ("rand rand64 rand16 brain integers dice words permutation small normal normal64 moved bernoulli "
+                 "eighth exponential classes pairs dropped kept halved geometric cauchy log_normal "
+                 "complex complex_normal").split()
+        cls.runs = [dict(zip(names, cls.compiled(cls.x, cls.weights))) for _ in range(40)]
+        cls.drawn = cls.runs[0]
 
     def test_uniform(self):
         for name, digits in (("rand", 24), ("rand64", 53), ("rand16", 11), ("brain", 8)):
@@ -324,6 +329,77 @@ class Distributions(ToolTest):
         self.assertEqual(set(counts), set(expected))
         for pair, p in expected.items():
             self.assertLess(abs(counts[pair] - len(pairs) * p), 5 * (len(pairs) * p * (1 - p)) ** 0.5, pair)
+
+
+def poisson(rate):
+    """The probabilities of 0, 1, ... events."""
+    return [math.exp(k * math.log(rate) - rate - math.lgamma(k + 1)) for k in range(int(rate + 12 * rate ** 0.5 + 20))]
+
+
+def binomial(count, p):
+    return [math.comb(count, k) * p ** k * (1 - p) ** (count - k) for k in range(count + 1)]
+
+
+class AcceptedNumbers(Statistics):
+    @classmethod
+    def setUpClass(cls):
+        cls.rates, cls.forms = np.float32([0, 0.3, 4, 9.9, 10, 37.5, 1000]), np.float32([0.05, 0.5, 1, 2.5, 100, 0])
+        cls.counts, cls.chances = np.float32([20, 20, 100, 100, 40, 5, 5, 0]), np.float32([0.3, 0.9, 0.2, 0.004, 0.5, 0, 1, 0.5])
+        names = "poisson poisson16 binomial gamma gamma64 dirichlet floats bytes words dice truths".split()
+        cls.compiled = Compiled.build(ACCEPTED)
+        cls.compiled.set_seed(3)
+        cls.runs = [dict(zip(names, cls.compiled(cls.rates, cls.counts, cls.chances, cls.forms))) for _ in range(5)]
+        cls.all_of = {name: np.concatenate([np.atleast_1d(run[name]) for run in cls.runs]) for name in names}
+
+    def events(self, values, probabilities):
+        """Of each number, those of fewer than 10 expected ones in one class."""
+        np.testing.assert_array_equal(values, values.astype(np.int64))
+        probabilities = np.array(probabilities)
+        likely = probabilities * values.size >= 10
+        classes = np.where(likely, np.cumsum(likely), 0)[np.minimum(values.astype(np.int64), len(probabilities) - 1)]
+        shares = probabilities[likely]
+        self.frequencies(classes, [max(0, 1 - shares.sum()), *shares])
+
+    def test_poisson(self):
+        drawn = self.all_of["poisson"]
+        self.assertTrue((drawn[:, 0] == 0).all())
+        for values, rate in zip(drawn.T[1:], self.rates[1:]):
+            self.moments(values, rate, rate ** 0.5, 3 + 1 / rate)
+            self.events(values, poisson(float(rate)))
+        self.assertEqual(self.all_of["poisson16"].dtype, np.float16)
+        with self.assertRaisesRegex(tcc.Error, "a rate of poisson is negative or no number"):
+            self.compiled(self.rates * np.float32(np.nan), self.counts, self.chances, self.forms)
+
+    def test_binomial(self):
+        for values, count, p in zip(self.all_of["binomial"].T, self.counts, self.chances):
+            self.events(values, binomial(int(count), float(p)))
+
+    def test_gamma(self):
+        drawn = self.all_of["gamma"]
+        least = np.finfo(np.float32).tiny
+        self.assertTrue((drawn[:, 5] == least).all() and (drawn >= least).all())
+        for values, form in zip(drawn.T[:5], self.forms):
+            self.moments(values, form, form ** 0.5, 3 + 6 / form)
+        # Half the square of a normal number, and an exponential one.
+        for values, cumulative in ((drawn[:, 1], lambda x: math.erf(x ** 0.5)), (drawn[:, 2], lambda x: 1 - math.exp(-x))):
+            shares = np.diff([0, *map(cumulative, (0.01, 0.1, 0.5, 1, 2, 4)), 1])
+            self.frequencies(np.searchsorted([0.01, 0.1, 0.5, 1, 2, 4], values), shares)
+
+    def test_dirichlet(self):
+        drawn, forms = self.all_of["dirichlet"].astype(np.float64), self.forms[:4].astype(np.float64)
+        np.testing.assert_allclose(drawn.sum(1), 1, rtol=1e-5)
+        self.assertTrue(((drawn > 0) & (drawn < 1)).all())
+        for values, share in zip(drawn.T, forms / forms.sum()):
+            deviation = (share * (1 - share) / (forms.sum() + 1)) ** 0.5
+            self.assertLess(abs(values.mean() - share), 5 * deviation / len(values) ** 0.5)
+
+    def test_integers_of_a_type(self):
+        self.assertTrue((self.all_of["floats"] == np.floor(self.all_of["floats"])).all())
+        self.moments(self.all_of["floats"], 2 ** 23, 2 ** 24 / 12 ** 0.5, 1.8)
+        self.frequencies(self.all_of["bytes"].astype(np.int64), [1 / 128] * 128)
+        self.frequencies(self.all_of["words"] >> 59, [1 / 16] * 16)
+        self.frequencies(self.all_of["dice"], [1 / 7] * 7)
+        self.frequencies(self.all_of["truths"].astype(np.int64), [0.5, 0.5])
 
 
 if __name__ == "__main__":

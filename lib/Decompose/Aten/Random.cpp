@@ -108,6 +108,34 @@ LogicalResult integers(AtenNode &a) {
   return a.give(RandomNumbers(b).integers(*shape, first, b.sub(end, first)));
 }
 
+/// Integers that the type holds without a gap, from `from` or 0 on, below `to` if that is given.
+LogicalResult integersOfType(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Dim from = a.extent("from", 0);
+  auto to = a.extent("to");
+  Type i64 = b.builder().getI64Type(), own = a.own();
+  Value first = a.extentTensor(from, i64), count;
+  if (to) {
+    Dim holds = b.compareDims(arith::CmpIPredicate::slt, from, *to);
+    if (b.known(holds) == 0)
+      return a.fail("needs a low bound below the high one");
+    b.check(holds, "random_'s low bound is not below the high one");
+    count = b.sub(a.extentTensor(*to, i64), first);
+  } else if (auto real = dyn_cast<FloatType>(own)) {
+    int64_t most = int64_t(1) << real.getFPMantissaWidth();
+    count = b.sub(a.extentTensor(b.dim(most + 1), i64), first);
+  } else if (own.isInteger(1)) {
+    count = b.sub(b.scalar(2, i64), first);
+  } else if (auto integer = dyn_cast<IntegerType>(own); integer && integer.getWidth() <= 64) {
+    unsigned digits = integer.getWidth() - !integer.isUnsigned();
+    int64_t end = digits >= 63 ? INT64_MIN : int64_t(1) << digits; // the count, modulo 2^64
+    count = b.sub(a.extentTensor(b.dim(end), i64), first);
+  } else {
+    return a.fail("needs numbers");
+  }
+  return a.give(RandomNumbers(b).integers(b.dims(a.tensor("self")), first, count));
+}
+
 /// The order in which drawn words sort. Words of 64 bits: with n of them, two are equal with a
 /// probability of n^2 / 2^65, and those two then keep their order.
 LogicalResult permutation(AtenNode &a) {
@@ -220,11 +248,12 @@ LogicalResult multinomial(AtenNode &a) {
 void tcc::populateAtenRandomRules(RuleSet &rules) {
   addRules(rules,
            {{"rand", "default generator", "", uniform},
-            {"rand_like", "default", "self", uniform},
+            {"rand_like", "default generator", "self", uniform},
             {"randn", "default generator", "", standardNormal},
-            {"randn_like", "default", "self", standardNormal},
+            {"randn_like", "default generator", "self", standardNormal},
             {"randint", "default low generator low_generator", "", integers},
-            {"randint_like", "default low_dtype", "self", integers},
+            {"randint_like", "default low_dtype generator low_generator_dtype", "self", integers},
+            {"random", "default from to", "self", integersOfType},
             {"randperm", "default generator", "", permutation},
             {"uniform", "default", "self", uniform},
             {"normal", "float_float Tensor_float float_Tensor Tensor_Tensor", "", normalNumbers},

@@ -176,9 +176,23 @@ class Random(nn.Module):
                 torch.randn(20000, dtype=torch.complex64))
 
 
-def export_random(path):
+class Accepted(nn.Module):
+    """Numbers that are drawn until each is accepted, and integers of every type; for test_random_numbers.py too."""
+
+    def forward(self, rates, counts, chances, forms):
+        aten, rates = torch.ops.aten, rates.abs()  # what tcc --verify takes for them may be negative
+        return (torch.poisson(rates.expand(4000, -1)), torch.poisson(rates[1:4].half().expand(10, -1)),
+                torch.binomial(counts.expand(4000, -1), chances), aten._standard_gamma(forms.expand(4000, -1)),
+                aten._standard_gamma(forms.double()), aten._sample_dirichlet(forms[:4].expand(4000, -1)),
+                torch.empty(4000).random_(), torch.empty(4000, dtype=torch.int8).random_(),
+                torch.empty(4000, dtype=torch.int64).random_(), torch.empty(4000, dtype=torch.int32).random_(7),
+                torch.empty(4000, dtype=torch.bool).random_())
+
+
+def export_random(folder):
     inputs = torch.linspace(0, 1, 2000), torch.tensor([0.0, 1.0, 2.0, 0.0, 5.0, 0.0])
-    save(torch.export.export(Random(), inputs), path)
+    save(torch.export.export(Random(), inputs), os.path.join(folder, "random.pt2"))
+    save(torch.export.export(Accepted(), tuple(torch.ones(n) for n in (7, 8, 8, 6))), os.path.join(folder, "accepted.pt2"))
 
 
 # Operators that take indices of the first axis of x, [3, 4], and the number of positions that they index.
@@ -267,8 +281,7 @@ def main():
     export_refused(os.path.join(folder, "refused.pt2"))
     torch.export.save(torch.export.export(TurnedStorage(), (torch.randn(3, 4),)), os.path.join(folder, "turned_storage.pt2"))
     export_doubled(os.path.join(folder, "doubled.pt2"))
-    export_random(os.path.join(folder, "random.pt2"))
-
+    export_random(folder)
 
     export_indices(folder)
     export_bounded(os.path.join(folder, "bounded.pt2"))
