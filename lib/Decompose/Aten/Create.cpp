@@ -278,6 +278,7 @@ void tcc::populateAtenCreateRules(RuleSet &rules) {
                    {"_to_copy", "default", "self", convert},
                    {"type_as", "default", "self", convert},
                    {"_conj", "default", "self", conjugate},
+                   {"_conj_copy", "default", "self", conjugate},
                    {"conj", "default", "self", conjugate},
                    {"conj_physical", "default", "self", conjugate},
                    {"resolve_conj", "default", "self", same},

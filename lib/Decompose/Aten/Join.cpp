@@ -71,6 +71,31 @@ LogicalResult stack(AtenNode &a) {
   return concatenate(a, *list, *axis);
 }
 
+/// Tensors of their own lengths, filled up to the longest of them.
+LogicalResult padSequence(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  SmallVector<Value> list = a.tensors("sequences");
+  if (list.empty() || llvm::any_of(list, [&](Value v) {
+        return !v || b.rank(v) < 1 || b.rank(v) != b.rank(list[0]) || b.elem(v) != b.elem(list[0]);
+      }))
+    return a.fail("needs tensors of one rank and type");
+  StringRef side = a.text("padding_side", "right");
+  if (side != "left" && side != "right")
+    return a.fail("has an unknown padding_side '" + side + "'");
+  Dim longest = b.dim(list[0], 0);
+  for (Value v : list)
+    longest = b.maxDims(longest, b.dim(v, 0));
+  int64_t axis = a.flag("batch_first", false) ? 0 : 1;
+  for (Value &v : list) {
+    Dims none(b.rank(v), b.dim(0)), missing = none;
+    missing[0] = b.subDims(longest, b.dim(v, 0));
+    Value filler = b.scalar(a.real("padding_value", 0), b.elem(v));
+    v = side == "left" ? b.pad(v, filler, missing, none) : b.pad(v, filler, none, missing);
+    v = b.unsqueeze(v, {axis});
+  }
+  return concatenate(a, list, axis);
+}
+
 /// hstack, vstack, dstack: tensors of at least `least` axes along `axis`.
 template <int64_t least, int64_t along> LogicalResult stackAlong(AtenNode &a) {
   PrimBuilder &b = a.b;
@@ -353,6 +378,7 @@ void tcc::populateAtenJoinRules(RuleSet &rules) {
                    {"concat", "default", "", cat},
                    {"concatenate", "default", "", cat},
                    {"stack", "default", "", stack},
+                   {"pad_sequence", "default", "", padSequence},
                    {"hstack", "default", "", stackAlong<1, 0>},
                    {"vstack", "default", "", stackAlong<2, 0>},
                    {"row_stack", "default", "", stackAlong<2, 0>},

@@ -11,6 +11,7 @@
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Idioms/Windows.h"
 #include <cmath>
+#include <numbers>
 
 using namespace mlir;
 using namespace tcc;
@@ -20,8 +21,10 @@ namespace {
 
 constexpr double kMostScale = 1u << 31;
 
-enum class Mode { Nearest, NearestExact, Linear, Cubic };
-constexpr bool interpolates(Mode mode) { return mode == Mode::Linear || mode == Mode::Cubic; }
+enum class Mode { Nearest, NearestExact, Linear, Cubic, Lanczos };
+constexpr bool interpolates(Mode mode) {
+  return mode != Mode::Nearest && mode != Mode::NearestExact;
+}
 
 /// x's axis times the matrix's axis `contracted`; the other one takes its place.
 Value alongMatrix(PrimBuilder &b, Value x, int64_t axis, Value matrix, int64_t contracted) {
@@ -147,10 +150,10 @@ struct AxisResizer {
   }
 
   /// Those of the interpolation whose kernel is widened when it makes x smaller, so that every
-  /// element of x counts. The cubic kernel has a = -0.5.
+  /// element of x counts. The cubic kernel has a = -0.5, Lanczos' three lobes.
   Taps antialiased(Mode mode) {
     using P = prim::ComparePredicate;
-    int64_t reach = mode == Mode::Linear ? 1 : 2;
+    int64_t reach = mode == Mode::Linear ? 1 : mode == Mode::Cubic ? 2 : 3;
     Value scale = step(), width = b.maximum(scale, 1.0), one = b.scalar(1, real);
     Value zero = b.scalar(0, real), centre = b.mul(b.add(b.iota({out}, 0, real), 0.5), scale);
     Value begin = b.sub(centre, b.mul(width, static_cast<double>(reach)));
@@ -161,6 +164,14 @@ struct AxisResizer {
     Value w;
     if (mode == Mode::Linear) {
       w = b.maximum(b.sub(one, d), 0.0);
+    } else if (mode == Mode::Lanczos) {
+      auto sinc = [&](Value x) {
+        Value angle = b.mul(b.select(b.compare(P::eq, x, 0.0), one, x), std::numbers::pi);
+        Value wave = b.div(b.unary<prim::SinOp>(angle), angle);
+        return b.select(b.compare(P::eq, x, 0.0), one, wave);
+      };
+      Value product = b.mul(sinc(d), sinc(b.div(d, 3.0)));
+      w = b.select(b.compare(P::lt, d, 3.0), product, zero);
     } else {
       Value inner = b.add(b.mul(b.mul(b.sub(b.mul(d, 1.5), 2.5), d), d), 1.0);
       Value outer = b.add(b.mul(b.sub(b.mul(b.add(b.mul(d, -0.5), 2.5), d), 4.0), d), 2.0);
@@ -323,6 +334,7 @@ void tcc::populateAtenResizeRules(RuleSet &rules) {
        {"upsample_bicubic2d", "vec default", "", resizeRule<Mode::Cubic, 2>},
        {"_upsample_bilinear2d_aa", "vec default", "", antialiasedRule<Mode::Linear>},
        {"_upsample_bicubic2d_aa", "vec default", "", antialiasedRule<Mode::Cubic>},
+       {"_upsample_lanczos2d_aa", "vec default", "", antialiasedRule<Mode::Lanczos>},
        {"upsample_nearest1d_backward", "default", "grad_output", resizeBackward<Mode::Nearest, 1>},
        {"upsample_nearest2d_backward", "default", "grad_output", resizeBackward<Mode::Nearest, 2>},
        {"upsample_nearest3d_backward", "default", "grad_output", resizeBackward<Mode::Nearest, 3>},

@@ -162,6 +162,7 @@ LogicalResult unbind(AtenNode &a) {
 
 void tcc::populateAtenSplitRules(RuleSet &rules) {
   addRules(rules, {{"split", "Tensor", "self", split},
+                   {"split_copy", "Tensor", "self", split},
                    {"unsafe_split", "Tensor", "self", split},
                    {"split", "sizes", "self", splitSizes},
                    {"split_with_sizes", "default", "self", splitSizes},

@@ -341,5 +341,9 @@ void tcc::populateAtenUnaryRules(RuleSet &rules) {
                    {"complex", "default", "real imag", complexOf},
                    {"polar", "default", "abs angle", polar},
                    {"view_as_real", "default", "self", viewAsReal},
+                   {"view_as_real_copy", "default", "self", viewAsReal},
+                   {"view_as_complex_copy", "default", "self", viewAsComplex},
+                   {"_neg_view", "default", "self", unary<prim::NegOp>},
+                   {"_neg_view_copy", "default", "self", unary<prim::NegOp>},
                    {"view_as_complex", "default", "self", viewAsComplex}});
 }

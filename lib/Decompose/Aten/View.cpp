@@ -432,6 +432,7 @@ LogicalResult channelShuffle(AtenNode &a) {
 void tcc::populateAtenViewRules(RuleSet &rules) {
   addRules(rules, {{"view", "default", "self", viewSize},
                    {"view", "dtype", "self", viewDType},
+                   {"view_copy", "dtype", "self", viewDType},
                    {"_unsafe_view", "default", "self", viewSize},
                    {"_reshape_alias", "default", "self", viewSize},
                    {"reshape", "default", "self", viewShape},

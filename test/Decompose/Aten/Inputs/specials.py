@@ -69,6 +69,12 @@ def specials(normal, uniform):
     yield "medians_of_nan", lambda x, h: [
         *x.median(0), *x.median(1, keepdim=True), *h.median(1), x.median(), *x.median(-1), *x.nanmedian(0)[:1], *x.t()[:1].median(1)], (
             holes, holes.half())
+    labels = torch.tensor([[0, -1, 0], [2, 0, -1]])
+    yield "beside_nan", lambda x, e, t: [
+        torch.bucketize(x, e), torch.bucketize(x, e, right=True), torch.searchsorted(e, x), torch.searchsorted(e, x[1], right=True),
+        torch.bucketize(x, torch.arange(100.0)), *torch.gradient(x.reshape(-1)), *torch.gradient(x, spacing=0.5, dim=1),
+        F.multi_margin_loss(x, t[:, 0], reduction="none"), F.multilabel_margin_loss(x, t, reduction="none")], (
+            torch.tensor([[1.0, nan, 0.25], [inf, 0.5, -inf]]), torch.tensor([-1.0, 0.0, 1.0]), labels)
     # Regions of every kind: within the picture, across its border, turned around, and of no extent.
     corners = torch.tensor([[0.0, 1, 6, 7], [2.5, 0.5, 9, 3], [-3, -3, 30, 40], [5, 5, 5, 5], [8, 8, 2, 3]])
     regions = torch.cat([torch.tensor([[0.0], [1], [1], [0], [1]]), corners], 1)
@@ -76,3 +82,14 @@ def specials(normal, uniform):
     yield "parts_of_regions", lambda x, r: [
         result for pool, *samples in ((vision.ps_roi_align, 2), (vision.ps_roi_align, 0), (vision.ps_roi_pool,))
         for size in ((0.5, 3, 2), (1.0, 1, 6)) for result in pool(x, r, *size, *samples)], (normal(2, 12, 9, 11), regions)
+    yield "sequences_padded", lambda a, b, c: [
+        aten.pad_sequence([a, b, c]), aten.pad_sequence([a, b, c], True, 2.5), aten.pad_sequence([a, b, c], True, -1.0, "left")], (
+            normal(3, 2), normal(5, 2), normal(1, 2))
+    yield "lanczos", lambda x, y: [
+        F.interpolate(v, mode="lanczos", antialias=True, **size) for v in (x, y)
+        for size in (dict(size=(5, 7)), dict(size=(12, 20)), dict(scale_factor=0.4))], (
+            normal(1, 2, 8, 9), (uniform(1, 1, 8, 9) * 255).to(torch.uint8))
+    yield "copied_views", lambda x, z: [
+        aten.view_copy.dtype(x, torch.int32), aten.view_as_real_copy(z), aten.view_as_complex_copy(x), aten._conj_copy(z),
+        aten._neg_view(x) * 2, aten._neg_view_copy(x), *aten.split_copy.Tensor(x, 2)], (
+            normal(3, 2), torch.complex(normal(2, 3), normal(2, 3)))
