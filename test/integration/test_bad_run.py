@@ -32,9 +32,15 @@ def embedded(tokens, segments, rows=(5, 3, 2)):
     return (np.int32([tokens]), np.int32([segments]), *(floats(n, 4) for n in rows), floats(4), floats(4))
 
 
-def layer(w=(1, 8, 4), b=(1, 16), n=(3,), h=(1, 3, 2), c=(1, 3, 2), p=(1, 6)):
+def deformed(offset=(1, 8, 3, 3), bias=(2,), mask=(1, 4, 3, 3), w=(2, 1, 2, 2)):
+    return (floats(1, 1, 3, 3), *map(lambda shape: floats(*shape), (w, offset, bias, mask)))
+
+
+def layer(w=(1, 8, 4), b=(1, 16), n=(3,), h=(1, 3, 2), c=(1, 3, 2), p=(1, 6), longest=5):
     """An LSTM's operands for five inputs of three sequences."""
-    return (floats(5, 3, 4), floats(*w), floats(1, 8, 2), floats(*b), np.full(n, 5, np.int32), floats(*h), floats(*c), floats(*p))
+    lengths = np.full(n, 5, np.int32)
+    lengths[0] = longest
+    return (floats(5, 3, 4), floats(*w), floats(1, 8, 2), floats(*b), lengths, floats(*h), floats(*c), floats(*p))
 
 
 CASES = {
@@ -100,10 +106,23 @@ CASES = {
                             [(floats(2, 3, 4), floats(2, 1, 3), ints(1))],
                             [(floats(1, 3, 4), floats(2, 1, 3), ints(1)), (floats(2, 3, 5), floats(2, 1, 3), ints(1)),
                              (floats(2, 4, 4), floats(2, 1, 3), ints(1)), (floats(2, 3, 4), floats(2, 1, 3), ints(1, 2))]),
+    "deform-conv": ("DeformConv", {"pads": [1, 0, 0, 1]}, [
+        (FLOAT, ["N", "C", "H", "W"]), (FLOAT, ["M", "D", 2, 2]), (FLOAT, ["B", "O", "P", "Q"]), (FLOAT, ["L"]), (FLOAT, ["R", "T", "U", "V"])],
+                    [deformed()], [deformed(**{name: shape}) for name, shape in (
+                        ("offset", (1, 8, 4, 3)), ("offset", (1, 8, 3, 4)), ("offset", (2, 8, 3, 3)), ("offset", (1, 16, 3, 3)), ("bias", (3,)),
+                        ("mask", (1, 4, 3, 2)), ("mask", (1, 3, 3, 3)), ("w", (2, 2, 2, 2)))]),
+    "tensor-scatter": ("TensorScatter", {"axis": 1}, [(FLOAT, ["B", "S", 3]), (FLOAT, ["C", "K", 3]), (INT64, ["D"])],
+                       [(floats(1, 5, 3), floats(1, 2, 3), ints(3))],
+                       [(floats(1, 5, 3), floats(1, 2, 3), ints(at)) for at in (4, -1, 10**9)] + [(floats(1, 5, 3), floats(2, 2, 3), ints(0))]),
+    "reverse-sequence": ("ReverseSequence", {"time_axis": 0, "batch_axis": 1}, [A3, (INT64, ["K"])], [(X, ints(4, 1, 0))],
+                         [(X, ints(5, 1, 1)), (X, ints(1, -1, 1)), (X, ints(1, 2**40, 1)), (X, ints(1, 1))]),
+    "one-hot": ("OneHot", {}, [(INT64, ["N"]), (INT64, []), (FLOAT, ["V"])], [(ints(0, 2), np.int64(3), floats(2))],
+                [(ints(0, 2), np.int64(3), floats(n)) for n in (1, 3, 0)]),
     "lstm": ("LSTM", {"hidden_size": 2}, [(FLOAT, [None] * rank) for rank in (3, 3, 3, 2)] + [(INT32, [None])] + [
         (FLOAT, [None] * rank) for rank in (3, 3, 2)], [layer()],
              [layer(**{name: shape}) for name, shape in (("b", (1, 17)), ("b", (2, 16)), ("h", (2, 3, 2)), ("c", (0, 3, 2)), ("h", (1, 2, 2)),
-                                                        ("p", (1, 7)), ("p", (2, 6)), ("w", (1, 9, 4)), ("n", (2,)))]),
+                                                        ("p", (1, 7)), ("p", (2, 6)), ("w", (1, 9, 4)), ("n", (2,)))]
+             + [layer(longest=n) for n in (6, -1, 2**30)]),
     "constant-of-shape": ("ConstantOfShape", {}, [(INT64, [2])], [(ints(0, 5),)],
                           [(ints(-1, 2),), (ints(2**40, 2**40),)]),
 }
@@ -121,7 +140,7 @@ class BadRun(ToolTest):
             [helper.make_tensor_value_info(name, *entry) for name, entry in zip(names, inputs)],
             [helper.make_tensor_value_info(name, kind, None) for name, kind in zip(outputs, kinds)])
         path = self.work / f"{operator}.onnx"
-        version = 23 if (domain, operator) == ("", "RotaryEmbedding") else 17
+        version = {"RotaryEmbedding": 23, "TensorScatter": 24, "DeformConv": 19}.get(operator, 17)
         opsets = [helper.make_opsetid("", version), helper.make_opsetid("com.microsoft", 1)]
         onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
         return path

@@ -6,6 +6,7 @@ import numpy as np
 
 from compiled import Compiled
 from toolrun import ToolTest
+import tcc
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "torch_export"
 
@@ -60,6 +61,18 @@ class Mutation(unittest.TestCase):
 
 
 class Indices(unittest.TestCase):
+    def test_integers_that_pytorch_trusts_are_checked(self):
+        data = dict(np.load(FOLDER / "trusting.npz"))
+        names = [key.removesuffix("_good") for key in data if key.endswith("_good")]
+        good = [data["x"], *(data[name + "_good"] for name in names)]
+        with Compiled.build(FOLDER / "trusting.pt2") as model:
+            for name, result in zip(names, model(*good)):
+                np.testing.assert_allclose(result, data[name], rtol=1e-5, atol=1e-5, err_msg=name)
+            for place, name in enumerate(names):
+                for bad in data[name + "_bad"]:
+                    with self.subTest(f"{name} of {bad.tolist()}"), self.assertRaises(tcc.Error):
+                        model(*good[:place + 1], bad, *good[place + 2:])
+
     def test_indices_out_of_range_fail_as_in_pytorch(self):
         data = dict(np.load(FOLDER / "indices.npz"))
         names = [key.removesuffix("_indices") for key in data if key.endswith("_indices")]

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/Pool.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/TransposedConv.h"
 
 using namespace mlir;
@@ -180,6 +181,7 @@ template <int64_t axes> LogicalResult maxPool(AtenNode &a) {
     return b.reshape(v, dims);
   };
   Value into = flat(b.full(b.dims(x), 0, b.elem(g)));
+  requireInRange(b, at, b.dim(into, first), IndexRange::positions);
   return a.give(b.reshape(scatterAdd(b, into, flat(at), flat(g), first), b.dims(x)));
 }
 
@@ -248,8 +250,10 @@ LogicalResult embedding(AtenNode &a) {
   Value at = b.cast(b.reshape(index, {count}), i64);
   g = b.reshape(g, {count, width});
   Value keeps = b.compare(P::ne, at, static_cast<double>(a.integer("padding_idx", -1)));
+  at = b.select(keeps, at, b.scalar(0, i64)); // padding may be no row
+  requireInRange(b, at, *rows, IndexRange::positions);
   if (a.flag("scale_grad_by_freq", false)) {
-    Value times = scatterAdd(b, b.full({*rows}, 0, i64), at, b.full({count}, 1, i64), 0);
+    Value times = scatterAdd(b, b.full({*rows}, 0, i64), at, b.cast(keeps, i64), 0);
     g = b.div(g, b.cast(b.unsqueeze(b.take(times, at, 0), {1}), b.elem(g)));
   }
   g = b.select(b.unsqueeze(keeps, {1}), g, b.scalar(0, b.elem(g)));

@@ -24,7 +24,8 @@ namespace {
 
 class Drawer {
 public:
-  Drawer(AtenNode &a, ArrayRef<Dim> shape) : a(a), b(a.b), shape(shape), f64(b.builder().getF64Type()) {}
+  Drawer(AtenNode &a, ArrayRef<Dim> shape)
+      : a(a), b(a.b), shape(shape), f64(b.builder().getF64Type()) {}
 
   Value all(double v) { return b.full(shape, v, f64); }
   Value both(Value x, Value y) { return b.binary<prim::AndOp>(x, y); }
@@ -49,9 +50,7 @@ public:
   FloatType f64;
 
 private:
-  Dim any(Value v) {
-    return b.readElements(b.reduce(K::any, v, allAxes(b.rank(v)), false))[0];
-  }
+  Dim any(Value v) { return b.readElements(b.reduce(K::any, v, allAxes(b.rank(v)), false))[0]; }
   FailureOr<Value> first(const std::optional<SmallVector<Value>> &results) {
     if (!results)
       return a.fail("the loop's values change their types");
@@ -101,9 +100,8 @@ LogicalResult poisson(AtenNode &a) {
   requireAll(b, b.compare(P::ge, rate, 0.0), "a rate of poisson is negative or no number");
   Value isFew = b.compare(P::lt, rate, kFew);
   Value small = b.select(isFew, rate, zero);
-  auto few = d.inverted(b.exp(b.neg(small)), [&](Value k, Value p) {
-    return b.div(b.mul(p, small), b.add(k, 1.0));
-  });
+  auto few = d.inverted(b.exp(b.neg(small)),
+                        [&](Value k, Value p) { return b.div(b.mul(p, small), b.add(k, 1.0)); });
   // Rates of other elements are any that the arithmetic takes.
   Value open = d.within(rate, kFew, std::numeric_limits<double>::infinity());
   Value mean = b.select(open, rate, d.all(kFew));
@@ -125,7 +123,8 @@ LogicalResult poisson(AtenNode &a) {
   });
   if (failed(few) || failed(many))
     return failure();
-  Value endless = b.select(b.compare(P::lt, rate, std::numeric_limits<double>::infinity()), *many, rate);
+  Value endless =
+      b.select(b.compare(P::lt, rate, std::numeric_limits<double>::infinity()), *many, rate);
   return a.give(b.select(isFew, *few, endless));
 }
 
@@ -140,7 +139,8 @@ LogicalResult binomial(AtenNode &a) {
   Value isRandom = d.both(b.compare(P::gt, count, 0.0),
                           d.both(b.compare(P::gt, chance, 0.0), b.compare(P::lt, chance, 1.0)));
   Value turned = b.compare(P::gt, chance, 0.5);
-  Value p = b.select(isRandom, b.select(turned, b.sub(one, chance), chance), zero), q = b.sub(one, p);
+  Value p = b.select(isRandom, b.select(turned, b.sub(one, chance), chance), zero),
+        q = b.sub(one, p);
   Value n = b.select(isRandom, count, zero), expected = b.mul(n, p), odds = b.div(p, q);
   Value open = b.compare(P::ge, expected, kFew);
   Value fewTrials = b.select(open, zero, n);
@@ -191,8 +191,8 @@ FailureOr<Value> gammaNumbers(AtenNode &a, Value form) {
   Value large = b.select(open, b.select(isSmall, b.add(form, 1.0), form), d.all(1));
   Value centre = b.sub(large, 1.0 / 3), width = b.rsqrt(b.mul(centre, 9.0));
   // What has no distribution is no number; shapes of 0 and infinity are these themselves.
-  Value otherwise = b.select(b.compare(P::ge, form, 0.0), form,
-                             d.all(std::numeric_limits<double>::quiet_NaN()));
+  Value otherwise =
+      b.select(b.compare(P::ge, form, 0.0), form, d.all(std::numeric_limits<double>::quiet_NaN()));
   Value lift = b.sub(d.all(1), d.uniform());
   auto drawn = d.accepted(otherwise, open, [&]() -> Drawer::Candidate {
     Value x = d.normal(), u = b.sub(d.all(1), d.uniform()), y = b.add(b.mul(x, width), 1.0);

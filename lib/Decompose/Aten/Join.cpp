@@ -358,12 +358,15 @@ LogicalResult repeatEach(AtenNode &a) {
                          {b.dim(x, *axis)});
   Value total = prim::CumulativeOp::create(b.builder(), b.location(), counts.getType(),
                                            prim::ReduceKind::sum, counts, 0, false, false);
-  Dim size;
+  Value negative = b.compare(prim::ComparePredicate::lt, counts, 0.0);
+  negative = b.reduce(prim::ReduceKind::any, negative, {0}, false);
+  b.check(b.notDim(b.readElements(negative)[0]), "repeat_interleave: a number is negative");
+  Dim size = b.readElements(b.reduce(prim::ReduceKind::sum, counts, {0}, false))[0];
   if (auto given = a.extent("output_size")) {
+    requireSame(b, *given, size, "repeat_interleave: output_size and the numbers");
     size = *given;
   } else {
-    Value sum = b.reduce(prim::ReduceKind::sum, counts, {0}, false);
-    size = b.maxDims(b.readElements(sum)[0], b.dim(0));
+    size = b.maxDims(size, b.dim(0));
   }
   Value passed = b.compare(prim::ComparePredicate::le, b.unsqueeze(total, {0}),
                            b.iota({size, b.dim(1)}, 0, i64));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/Aten/Linalg.h"
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/ComplexMath.h"
 #include "Decompose/Idioms/Matrices.h"
 
@@ -137,8 +138,11 @@ LogicalResult luParts(AtenNode &a) {
                             : a.b.full({a.b.dim(0)}, 0, a.b.elem(x)));
 }
 
-Value pivotsOf(AtenNode &a, StringRef name) {
-  return a.b.sub(a.cast(a.tensor(name), a.b.builder().getI64Type()), 1.0);
+/// The row of `rows` that each one is exchanged with.
+Value pivotsOf(AtenNode &a, StringRef name, Dim rows) {
+  Value pivots = a.b.sub(a.cast(a.tensor(name), a.b.builder().getI64Type()), 1.0);
+  requireInRange(a.b, pivots, rows, IndexRange::positions);
+  return pivots;
 }
 
 LogicalResult luUnpack(AtenNode &a) {
@@ -155,7 +159,8 @@ LogicalResult luUnpack(AtenNode &a) {
   }
   if (!a.flag("unpack_pivots", true))
     return a.give(0, none);
-  Value rows = orderOf(b, pivotsOf(a, "LU_pivots"), b.dim(packed, b.rank(packed) - 2));
+  Dim count = b.dim(packed, b.rank(packed) - 2);
+  Value rows = orderOf(b, pivotsOf(a, "LU_pivots", count), count);
   return a.give(0, permutation(a, rows, b.elem(packed)));
 }
 
@@ -196,7 +201,7 @@ LogicalResult luSolve(AtenNode &a, StringRef factors, StringRef pivots, StringRe
   Value packed = factorsOf(a, factors), right = packed ? sidesOf(a, rhs, packed) : Value();
   if (!right)
     return failure();
-  LU lu{packed, orderOf(b, pivotsOf(a, pivots), order(a, packed)), {}, {}};
+  LU lu{packed, orderOf(b, pivotsOf(a, pivots, order(a, packed)), order(a, packed)), {}, {}};
   return a.give(solved(a, lu, right, a.flag("left", true), a.flag("adjoint", false)));
 }
 LogicalResult linalgLuSolve(AtenNode &a) { return luSolve(a, "LU", "pivots", "B"); }

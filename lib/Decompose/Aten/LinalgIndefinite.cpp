@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/Linalg.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/ComplexMath.h"
 #include "Decompose/Idioms/Matrices.h"
 #include <cmath>
@@ -175,6 +176,10 @@ Value Indefinite::solve(Value packed, Value pivots, Value rhs) {
   Value odd = b.compare(P::eq, b.binary<prim::RemOp>(count, b.scalar(2, i64)), 1.0);
   Value isFirst = both(b, isPaired, odd), isSecond = both(b, isPaired, b.logicalNot(odd));
   Value partner = b.sub(b.abs(pivots), 1.0);
+  Dim n = b.dim(packed, rows);
+  requireInRange(b, partner, n, IndexRange::positions);
+  // The last row begins no block.
+  requireInRange(b, b.add(b.cast(isFirst, i64), b.iota({n}, 0, i64)), n, IndexRange::positions);
   // L without the element of D below the diagonal.
   Value i = position(b, packed, 2), j = position(b, packed, 1);
   Value ofBlock = both(b, b.compare(P::eq, i, b.add(j, 1.0)), asRow(b, isFirst));
@@ -190,7 +195,6 @@ Value Indefinite::solve(Value packed, Value pivots, Value rhs) {
     Value known = asRow(b, b.take(x, k, rows));
     return {b.sub(x, b.mul(asColumn(b, b.take(l, k, rows + 1)), known))};
   };
-  Dim n = b.dim(packed, rows);
   Value x = repeat(b, n, {rhs}, forward)[0];
   // Blocks of D: of one row x / d, of two by Cramer's rule.
   Value d = diagonal(b, packed);

@@ -93,6 +93,7 @@ LogicalResult deformConv(AtenNode &a) {
   o.dilations = pair("dilation", 1);
   for (int64_t pad : pair("pad", 0))
     o.low.push_back(b.dim(pad));
+  o.high = o.low;
   o.groups = a.integer("groups", 1);
   o.sets = a.integer("offset_groups", 1);
   if (llvm::any_of(o.strides, [](int64_t s) { return s < 1; }) ||

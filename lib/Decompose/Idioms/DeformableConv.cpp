@@ -26,6 +26,12 @@ Value tcc::deformableConv(PrimBuilder &b, const DeformableConv &o) {
   requireSame(b, b.dim(w, 1), perGroup, "channels of the weight");
   requireSame(b, b.dim(offset, 0), have[0], "offsets and input");
   requireSame(b, b.dim(offset, 1), b.mulDims(taps, b.dim(spatial * o.sets)), "offsets of the taps");
+  for (size_t i = 0; i < spatial; ++i) {
+    Dim padded = b.addDims(have[2 + i], b.addDims(o.low[i], o.high[i]));
+    Dim last = b.subDims(padded, b.dim((o.kernel[i] - 1) * o.dilations[i] + 1));
+    Dim extent = b.addDims(b.floorDivDims(last, b.dim(o.strides[i])), b.dim(1));
+    requireSame(b, places[i], extent, "offsets and the positions of the kernel");
+  }
   // [N, sets, taps, axes, places...]
   Dims split = {have[0], b.dim(o.sets), taps, b.dim(spatial)};
   split.append(places);

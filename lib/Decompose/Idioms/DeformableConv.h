@@ -13,7 +13,7 @@ struct DeformableConv {
   mlir::Value x, weight, offset;
   mlir::Value bias{}, mask{}; ///< or null
   llvm::SmallVector<int64_t> kernel{}, strides{}, dilations{};
-  Dims low{}; ///< padding before each spatial axis
+  Dims low{}, high{}; ///< padding before and after each spatial axis
   int64_t groups = 1;
   int64_t sets = 1; ///< of offsets, each for as many channels
 };

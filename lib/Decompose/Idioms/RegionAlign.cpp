@@ -1,3 +1,12 @@
+//===- RegionAlign.cpp - Regions of images, pooled ------------------------===//
+//
+// A region is cut into bins. Aligned, a bin is the mean (or the largest) of samples between pixels,
+// at the same distances in each; there are as many for every region as that with most needs, and
+// those too many do not count. In whole pixels a bin is a rectangle, so a mask of rows and one of
+// columns say what it covers. Where every bin has channels of its own, each is a region of one bin,
+// of an image that has those channels alone.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/RegionAlign.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Axes.h"

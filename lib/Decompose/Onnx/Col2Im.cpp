@@ -99,6 +99,8 @@ LogicalResult tensorScatter(NodeContext &c) {
     at = b.add(at, alongAxis(b, b.cast(c.in(2), i64), 0, rank));
   if (c.stringAttr("mode", "linear") == "circular")
     at = b.binary<prim::ModOp>(at, scalarOf(b, b.dim(cache, *axis), i64));
+  else
+    requireInRange(b, at, b.dim(cache, *axis), IndexRange::positions);
   return c.give(scatterAlong(b, prim::ScatterKind::assign, cache, b.broadcastTo(at, b.dims(update)),
                              update, *axis));
 }
@@ -116,6 +118,7 @@ LogicalResult deformConv(NodeContext &c) {
   o.strides.assign(window->window.strides.begin(), window->window.strides.end());
   o.dilations.assign(window->window.dilations.begin(), window->window.dilations.end());
   o.low = window->low;
+  o.high = window->high;
   o.groups = c.intAttr("group", 1);
   o.sets = c.intAttr("offset_group", 1);
   Value result = deformableConv(b, o);

@@ -210,7 +210,9 @@ LogicalResult reverseSequence(NodeContext &c) {
   if (rank < 2 || batch + time != 1 || batch * time != 0)
     return c.fail("the batch and time axes must be the first two");
   Type index = b.builder().getI64Type();
-  Value length = alongAxis(b, b.cast(c.in(1), index), batch, rank);
+  Value lengths = b.cast(c.in(1), index);
+  requireInRange(b, lengths, b.addDims(b.dim(x, time), b.dim(1)), IndexRange::positions);
+  Value length = alongAxis(b, lengths, batch, rank);
   Value step = alongAxis(b, b.iota({b.dim(x, time)}, 0, index), time, rank);
   Value mirrored = b.sub(b.sub(length, 1.0), step);
   Value from = b.select(b.compare(prim::ComparePredicate::lt, step, length), mirrored, step);

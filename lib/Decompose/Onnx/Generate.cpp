@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Onnx/OperandForms.h"
 #include "Decompose/Onnx/Operands.h"
 #include "llvm/Support/MathExtras.h"
@@ -150,6 +151,7 @@ LogicalResult oneHot(NodeContext &c) {
     return failure();
   if (b.known(depth).value_or(0) < 0 || b.rank(values) != 1)
     return c.fail("needs a depth and two values");
+  requireSame(b, b.dim(values, 0), b.dim(2), "the values off and on");
   Value size = scalarOf(b, depth, index);
   Value wrapped = b.select(b.compare(P::lt, indices, 0.0), b.add(indices, size), indices);
   Value position = alongAxis(b, b.iota({depth}, 0, index), *axis, rank);

@@ -252,6 +252,36 @@ def export_indices(folder):
     np.savez(os.path.join(folder, "indices.npz"), **data)
 
 
+# Operators on x, [3, 3], and three integers that PyTorch takes as they are: such as it expects, and others.
+TRUSTING = {
+    "lu_solve": (lambda x, i: torch.linalg.lu_solve(x, i.int(), x), (2, 3, 3), [(4, 2, 3), (0, 2, 3), (-1, 2, 3), (2**31 - 1, 2, 3)]),
+    "lu_unpack": (lambda x, i: torch.lu_unpack(x, i.int())[0], (3, 2, 3), [(4, 2, 3), (1, 0, 3)]),
+    "ldl_solve": (lambda x, i: torch.linalg.ldl_solve(x, i.int(), x), (1, -3, -3), [(1, -4, -4), (4, 2, 3), (1, 0, 3), (1, 2, -3)]),
+    "embedding_backward": (lambda x, i: torch.ops.aten.embedding_dense_backward(x, i, 5, -1, False), (0, 4, -1),
+                           [(5, 0, 0), (0, -2, 0), (0, 0, 2**40)]),
+    "max_pool_backward": (lambda x, i: torch.ops.aten.max_pool2d_with_indices_backward(
+        x[None, :1], x.new_ones(1, 2, 6), [2, 2], [2, 2], [0, 0], [1, 1], False, i.reshape(1, 1, 3)), (0, 9, 5),
+        [(12, 0, 0), (0, -1, 0), (0, 0, 2**40)]),
+    "repeat_interleave": (lambda x, i: x.repeat_interleave(i, 0, output_size=3), (1, 2, 0), [(2, 2, 0), (4, -1, 0), (0, 0, 0)]),
+}
+
+
+class Trusting(nn.Module):
+    def forward(self, x, *integers):
+        return [function(x, i) for (function, *_), i in zip(TRUSTING.values(), integers, strict=True)]
+
+
+def export_trusting(folder):
+    """trusting.npz holds x and for each operator what it takes, what not, and its result."""
+    x = torch.randn(3, 3, generator=torch.Generator().manual_seed(2))
+    given = [torch.tensor(good) for _, good, _ in TRUSTING.values()]
+    save(torch.export.export(Trusting(), (x, *given)), os.path.join(folder, "trusting.pt2"))
+    data = {"x": x.numpy()}
+    for (name, (function, good, bad)), i in zip(TRUSTING.items(), given):
+        data |= {name: function(x, i).numpy(), name + "_good": np.array(good), name + "_bad": np.array(bad)}
+    np.savez(os.path.join(folder, "trusting.npz"), **data)
+
+
 class Bounded(nn.Module):
     """Indices that cannot leave the axis, because of how they are made."""
 
@@ -284,6 +314,7 @@ def main():
     export_random(folder)
 
     export_indices(folder)
+    export_trusting(folder)
     export_bounded(os.path.join(folder, "bounded.pt2"))
     for name, module, runs in models():
         program = torch.export.export(copy.deepcopy(module), tuple(x.clone() for x in runs[0]))
