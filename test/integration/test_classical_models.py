@@ -172,6 +172,23 @@ class ClassicalModels(ToolTest):
             with self.subTest(kernel, counts=counts):
                 self.check(proto, self.rows(20), self.rows(1))
 
+    def machine(self, counts, transform="NONE", **more):
+        pairs, vectors = len(counts) * (len(counts) - 1) // 2, sum(counts)
+        lists = {"rho": pairs, "prob_b": pairs, "coefficients": (len(counts) - 1) * vectors, "support_vectors": vectors * FEATURES}
+        lists = {name: list(self.rng.normal(size=size)) for name, size in lists.items()}
+        lists["prob_a"] = list(-1 - self.rng.random(pairs))
+        return model("SVMClassifier", ["label", "scores"], version=1, vectors_per_class=counts, kernel_type="RBF", kernel_params=[0.1, 0.0, 0.0],
+                     classlabels_ints=list(range(2, 2 + len(counts))), post_transform=transform, **(lists | more))
+
+    def test_probabilities_of_pairs(self):
+        for counts in ([3, 4], [4, 2, 5, 1], [2] * 9):
+            for transform in ("NONE", *(name for name in (*TRANSFORMS, "PROBIT") if name != "NONE" and len(counts) < 9)):
+                with self.subTest(counts=counts, transform=transform):
+                    self.check(self.machine(counts, transform), self.rows(20), self.rows(1))
+        onnx.save(self.machine([3, 4, 2], prob_b=[0.5]), self.work / "short.onnx")
+        with self.assertRaisesRegex(CompileError, "needs a number in 'prob_a' and 'prob_b' for each pair of classes"):
+            Compiled.build(self.work / "short.onnx")
+
     def test_categories(self):
         graph = helper.make_graph(
             [helper.make_node("OneHotEncoder", ["x"], ["hot"], domain="ai.onnx.ml", cats_int64s=[2, 0, 5]),

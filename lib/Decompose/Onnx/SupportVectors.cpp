@@ -8,6 +8,7 @@
 // vote.
 //
 //===----------------------------------------------------------------------===//
+#include "Decompose/Idioms/Matrices.h"
 #include "Decompose/Onnx/Classes.h"
 #include "Decompose/Onnx/MachineLearning.h"
 
@@ -155,6 +156,81 @@ static Value elected(PrimBuilder &b, const Machine &m, Value sums) {
   return largestClass(b, b.reduce(K::sum, votes, {1}, false));
 }
 
+/// A row of numbers, one for each pair.
+static Value rowOf(PrimBuilder &b, const Machine &m, ArrayRef<double> numbers) {
+  SmallVector<float> narrow(numbers.begin(), numbers.begin() + m.pairs());
+  auto t = RankedTensorType::get({m.pairs()}, b.builder().getF32Type());
+  return b.constant(DenseElementsAttr::get(t, ArrayRef(narrow)));
+}
+
+/// [samples, classes, classes]: how likely class i is where the sample is of class i or j, from a
+/// sigmoid of each pair's sum; 0 on the diagonal.
+static Value likelihoods(PrimBuilder &b, const Machine &m, Value sums, Value slope, Value shift) {
+  constexpr double kLeast = 1e-7;
+  Value p = b.logistic(b.neg(b.add(b.mul(sums, slope), shift)));
+  p = b.minimum(b.maximum(p, kLeast), 1 - kLeast);
+  Value both = b.concat(
+      {b.full({b.dim(p, 0), b.dim(1)}, 0, b.elem(p)), p, b.sub(b.scalar(1, b.elem(p)), p)}, 1);
+  SmallVector<int64_t> places(m.classes() * m.classes(), 0);
+  int64_t pair = 0;
+  for (int64_t i = 0; i < m.classes(); ++i)
+    for (int64_t j = i + 1; j < m.classes(); ++j, ++pair) {
+      places[i * m.classes() + j] = 1 + pair;
+      places[j * m.classes() + i] = 1 + m.pairs() + pair;
+    }
+  Dims shape = {b.dim(p, 0), b.dim(m.classes()), b.dim(m.classes())};
+  return b.reshape(b.take(both, b.ints(places), 1), shape);
+}
+
+/// The probabilities of the classes that agree best with those of the pairs, as LIBSVM finds them
+/// (Wu, Lin and Weng, "Probability estimates for multi-class classification by pairwise coupling",
+/// 2004, algorithm 2): class after class is fitted while the others stay, turn after turn, until
+/// none of a sample is off by more than 0.005 / classes.
+static Value coupled(PrimBuilder &b, const Machine &m, Value r) {
+  int64_t k = m.classes();
+  Type f32 = b.elem(r), i64 = b.builder().getI64Type();
+  Dims rows = {b.dim(r, 0), b.dim(k)};
+  Value turned = b.transpose(r, {0, 2, 1}), squares = b.mul(turned, turned);
+  Value i = b.iota({b.dim(k)}, 0, i64), isOwn = b.compare(P::eq, b.unsqueeze(i, {1}), i);
+  Value own = b.unsqueeze(b.reduce(K::sum, squares, {2}, false), {2});
+  Value q = b.select(isOwn, own, b.neg(b.mul(turned, r)));
+  // What a turn begins with, from the probabilities as they are.
+  auto products = [&](Value p) {
+    return b.reduce(K::sum, b.mul(q, b.unsqueeze(p, {1})), {2}, false);
+  };
+  auto total = [&](Value p, Value qp) { return b.reduce(K::sum, b.mul(p, qp), {1}, true); };
+  auto isOff = [&](Value p) { // [samples, 1]
+    Value qp = products(p), off = b.abs(b.sub(qp, total(p, qp)));
+    return b.compare(P::ge, b.reduce(K::max, off, {1}, true), 0.005 / static_cast<double>(k));
+  };
+  auto fitOne = [&](Value t, ValueRange have) -> SmallVector<Value> {
+    auto of = [&](Value v) { return b.unsqueeze(b.take(v, t, 1), {1}); };
+    Value p = have[0], qp = have[1], sum = have[2], row = b.take(q, t, 1);
+    Value step = b.div(b.sub(sum, of(qp)), of(row)), grown = b.add(step, 1.0);
+    Value part = b.mul(step, b.add(b.mul(step, of(row)), b.mul(of(qp), 2.0)));
+    sum = b.div(b.div(b.add(sum, part), grown), grown);
+    qp = b.div(b.add(qp, b.mul(row, step)), grown);
+    Value moved = b.select(b.compare(P::eq, i, t), b.add(p, step), p);
+    return {b.div(moved, grown), qp, sum};
+  };
+  auto turn = [&](ValueRange have) -> std::optional<SmallVector<Value>> {
+    Value p = have[0], open = have[1], qp = products(p);
+    Value next = matrices::repeat(b, b.dim(k), {p, qp, total(p, qp)}, fitOne)[0];
+    next = b.select(open, next, p);
+    return SmallVector<Value>{next, b.binary<prim::AndOp>(open, isOff(next)), b.add(have[2], 1.0)};
+  };
+  auto more = [&](ValueRange have) {
+    Value any = b.reduce(K::any, have[1], {0, 1}, false);
+    Value few = b.compare(P::lt, have[2], static_cast<double>(std::max<int64_t>(100, k)));
+    return b.readElements(b.binary<prim::AndOp>(any, few))[0];
+  };
+  Value even = b.full(rows, 1 / static_cast<double>(k), f32);
+  auto result = b.loop({even, isOff(even), b.scalar(0, i64)}, more, turn);
+  if (!result)
+    b.fault("the loop's values change their types");
+  return result ? result->front() : even;
+}
+
 /// Without vectors: a score for each class, straight from the features.
 static LogicalResult linearMachine(NodeContext &c, Value f, ArrayRef<int64_t> labels, double rho) {
   PrimBuilder &b = c.b;
@@ -196,15 +272,19 @@ static LogicalResult svmClassifier(NodeContext &c) {
       static_cast<int64_t>(list->size()) != (m.classes() - 1) * m.vectors ||
       static_cast<int64_t>(rho->size()) < m.pairs())
     return c.fail("needs vectors, coefficients and rho that fit its classes");
-  if (auto prob = c.floatsAttr("prob_a"); prob && !prob->empty())
-    return c.fail("estimates probabilities from pairs: export it without probability");
+  auto slopes = c.floatsAttr("prob_a"), shift = c.floatsAttr("prob_b");
+  bool estimates = slopes && !slopes->empty();
+  if (estimates && (static_cast<int64_t>(slopes->size()) < m.pairs() || !shift ||
+                    static_cast<int64_t>(shift->size()) < m.pairs()))
+    return c.fail("needs a number in 'prob_a' and 'prob_b' for each pair of classes");
   Value kernel = kernelOf(c, f, rows);
   if (!kernel)
     return c.fail("has no rule for its kernel_type");
-  SmallVector<float> shifts(rho->begin(), rho->begin() + m.pairs());
-  auto t = RankedTensorType::get({m.pairs()}, b.builder().getF32Type());
-  Value sums = b.add(b.dot(kernel, pairMatrix(b, m, *list), {}, {}, {1}, {0}),
-                     b.constant(DenseElementsAttr::get(t, ArrayRef(shifts))));
+  Value sums = b.add(b.dot(kernel, pairMatrix(b, m, *list), {}, {}, {1}, {0}), rowOf(b, m, *rho));
+  if (estimates) {
+    Value pairs = likelihoods(b, m, sums, rowOf(b, m, *slopes), rowOf(b, m, *shift));
+    return giveClasses(c, *labels, elected(b, m, sums), transformScores(c, coupled(b, m, pairs)));
+  }
   Value scores = m.classes() == 2 ? pairOf(c, sums) : transformScores(c, sums);
   return giveClasses(c, *labels, elected(b, m, sums), scores);
 }
