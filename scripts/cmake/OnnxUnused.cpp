@@ -12,6 +12,12 @@ ModelProto ConvertVersion(const ModelProto &, int);
 namespace checker {
 void check_function_call_cycles(const ModelProto &);
 } // namespace checker
+// Texts that are left out with the documentation; code without optimisation mentions them all the
+// same.
+extern const char kDoc_SpaceToDepth_ver28[];
+extern const char kDoc_DepthToSpace_ver28[];
+const char kDoc_SpaceToDepth_ver28[] = "";
+const char kDoc_DepthToSpace_ver28[] = "";
 } // namespace onnx
 
 [[noreturn]] static void isLeftOut(const char *what) {

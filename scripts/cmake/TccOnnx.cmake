@@ -55,8 +55,11 @@ add_library(TccOnnxProto STATIC ${_proto_sources} ${_onnx_sources})
 target_include_directories(TccOnnxProto SYSTEM PUBLIC "${_proto_dir}" "${TCC_ONNX_SOURCE_DIR}")
 target_compile_definitions(TccOnnxProto PUBLIC ONNX_ML=1 ONNX_NAMESPACE=onnx ONNX_USE_LITE_PROTO=1
                            __ONNX_NO_DOC_STRINGS __ONNX_DISABLE_STATIC_REGISTRATION)
-# Its own flags: third-party code is neither ours to warn about nor hot.
-target_compile_options(TccOnnxProto PRIVATE -O1 -w -frtti -fexceptions -ffunction-sections -fdata-sections)
+# Its own flags: third-party code is neither ours to warn about nor hot. In the development build only what reads messages
+# is optimised: schemas are made when their operator is first asked for.
+set(_optimized "$<IF:$<BOOL:${TCC_STATIC}>,-O1,-O0>")
+target_compile_options(TccOnnxProto PRIVATE ${_optimized} -w -frtti -fexceptions -ffunction-sections -fdata-sections)
+set_source_files_properties(${_proto_sources} PROPERTIES COMPILE_OPTIONS "-O1;-Xclang;-fno-validate-pch")
 target_precompile_headers(TccOnnxProto PRIVATE <onnx/defs/function.h> <onnx/defs/schema.h>
                           <onnx/defs/tensor_proto_util.h> <algorithm> <functional>)
 target_compile_options(TccOnnxProto PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
