@@ -196,7 +196,7 @@ void expandLogistics(Operation *root, const ExpandMathOptions &options) {
     ImplicitLocOpBuilder builder(op.getLoc(), op);
     Emitter emitter{builder, options};
     Fp argument{&emitter, x};
-    if (!getElementTypeOrSelf(x).isF32() || !vmath::needsFactors(argument))
+    if (!getElementTypeOrSelf(x).isF32() || options.hasExp2)
       continue;
     auto sum = op.getRhs().getDefiningOp<arith::AddFOp>();
     op.replaceAllUsesWith(vmath::logistic(argument).v);

@@ -216,7 +216,7 @@ Fp expNotPositive(Fp x);
 Fp expBesideOne(Fp x);
 /// The target raises 2 to a power of f32 by its exponent's bits alone.
 bool needsFactors(Fp x);
-/// 1 / (1 + e^-x), where `needsFactors(x)`.
+/// 1 / (1 + e^-x) of f32.
 Fp logistic(Fp x);
 
 /// `function`, which needs exact products, or `name` of libm where the target does not fuse a
