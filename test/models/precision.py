@@ -50,20 +50,31 @@ def errors(actual, exact):
     return all_errors.abs().max().item(), all_errors.square().mean().sqrt().item()
 
 
-def check(name, precision, folder):
-    module, args, kwargs = load(name)
-    with torch.no_grad():
-        torch.export.save(torch.export.export(module, args, kwargs, strict=False), folder / "model.pt2")
-    compile_model(folder / "model.pt2", folder / "model.so", "--precision", precision)
-    with Compiled(folder / "model.so", 2) as compiled:
-        given = zoo.flat_inputs(compiled, args, kwargs)
+class Exported:
+    """A model's file, inputs and yardsticks, the same for every type."""
+
+    def __init__(self, name, folder):
+        self.folder = folder
+        self.module, self.args, self.kwargs = load(name)
+        with torch.no_grad():
+            torch.export.save(torch.export.export(self.module, self.args, self.kwargs, strict=False), folder / "model.pt2")
+            self.types = [t.dtype for t in zoo.tensors(self.module(*copy.deepcopy(self.args), **copy.deepcopy(self.kwargs)))]
+        self.exact = self.outputs(torch.float64)
+
+    def outputs(self, dtype):
+        return outputs(self.module, dtype, self.args, self.kwargs)
+
+
+def check(model, precision):
+    library = model.folder / f"{precision}.so"
+    compile_model(model.folder / "model.pt2", library, "--precision", precision)
+    with Compiled(library, 2) as compiled:
+        given = zoo.flat_inputs(compiled, model.args, model.kwargs)
         actual = compiled(*given, wrap=lambda output: torch.from_dlpack(output).clone())
-    plain = [t for t in zoo.tensors(module(*copy.deepcopy(args), **copy.deepcopy(kwargs)))]
-    if [t.dtype for t in actual] != [t.dtype for t in plain]:
+    if [t.dtype for t in actual] != model.types:
         return f"outputs are {[t.dtype for t in actual]}", False
     actual = [t for t in actual if t.is_floating_point()]
-    exact = outputs(module, torch.float64, args, kwargs)
-    ours, torchs = errors(actual, exact), errors(outputs(module, TYPES[precision], args, kwargs), exact)
+    ours, torchs = errors(actual, model.exact), errors(model.outputs(TYPES[precision]), model.exact)
     text = ", ".join(f"{what} {a:.3g} (PyTorch's {b:.3g})" for what, a, b in zip(("largest error", "root mean square"), ours, torchs))
     return text, all(a <= 2 * b for a, b in zip(ours, torchs))
 
@@ -76,11 +87,12 @@ def main():
     warnings.simplefilter("ignore")
     good = True
     for name in options.names:
-        for precision in options.precisions.split(","):
-            with tempfile.TemporaryDirectory(prefix="precision-") as folder, torch.no_grad():
-                text, fine = check(name, precision, pathlib.Path(folder))
-            good &= fine
-            print(f"{'good' if fine else 'beyond':7} {name} {precision}: {text}", flush=True)
+        with tempfile.TemporaryDirectory(prefix="precision-") as folder, torch.no_grad():
+            model = Exported(name, pathlib.Path(folder))
+            for precision in options.precisions.split(","):
+                text, fine = check(model, precision)
+                good &= fine
+                print(f"{'good' if fine else 'beyond':7} {name} {precision}: {text}", flush=True)
     return 0 if good else 1
 
 
