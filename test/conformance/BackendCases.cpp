@@ -33,7 +33,7 @@ llvm::Expected<std::string> readFile(const std::string &file) {
   return (*buffer)->getBuffer().str();
 }
 
-std::string join(llvm::StringRef folder, const llvm::Twine &name) {
+std::string below(llvm::StringRef folder, const llvm::Twine &name) {
   llvm::SmallString<128> full(folder);
   path::append(full, name);
   return full.str().str();
@@ -120,7 +120,7 @@ template <typename Values>
 llvm::Error loadNumbered(const std::string &folder, llvm::StringRef what, const Values &values,
                          std::vector<Tensor> &tensors) {
   for (int i = 0;; ++i) {
-    std::string file = join(folder, what + "_" + llvm::Twine(i) + ".pb");
+    std::string file = below(folder, what + "_" + llvm::Twine(i) + ".pb");
     if (!fs::exists(file))
       return llvm::Error::success();
     onnx::TypeProto type = i < values.size() ? values.Get(i).type() : onnx::TypeProto();
@@ -213,7 +213,7 @@ void readSettings(Case &c, const std::string &file, llvm::StringRef data) {
     c.rtol = object->getNumber("rtol").value_or(c.rtol);
     c.atol = object->getNumber("atol").value_or(c.atol);
     if (auto url = object->getString("url"); url && c.model.empty())
-      c.model = join(join(data, "light"), path::filename(*url));
+      c.model = below(below(data, "light"), path::filename(*url));
   }
 }
 
@@ -227,12 +227,12 @@ llvm::Error addFolder(const std::string &folder, llvm::StringRef kind, llvm::Str
     Case c;
     c.name = path::filename(it->path()).str();
     c.kind = kind.str();
-    std::string model = join(it->path(), "model.onnx");
+    std::string model = below(it->path(), "model.onnx");
     if (fs::exists(model)) {
       c.model = model;
       c.folder = it->path();
     }
-    readSettings(c, join(it->path(), "data.json"), data);
+    readSettings(c, below(it->path(), "data.json"), data);
     c.op = kind == "node" ? soleOperator(model) : "";
     cases.push_back(c);
   }
@@ -254,7 +254,7 @@ llvm::Expected<std::vector<Case>> conformance::enumerateModels(llvm::StringRef f
 llvm::Expected<std::vector<Case>> conformance::enumerateCases(llvm::StringRef data) {
   std::vector<Case> cases;
   for (llvm::StringRef kind : {"node", "simple", "pytorch-converted", "pytorch-operator", "real"})
-    if (llvm::Error error = addFolder(join(data, kind), kind, data, cases))
+    if (llvm::Error error = addFolder(below(data, kind), kind, data, cases))
       return std::move(error);
   llvm::sort(cases, [](const Case &x, const Case &y) { return x.name < y.name; });
   // A function body spelled out belongs to the operator of the case before it.
@@ -307,7 +307,7 @@ llvm::Expected<std::vector<DataSet>> conformance::loadDataSets(const Case &testC
   if (!model.ParseFromString(*text))
     return userError("no model in " + testCase.model);
   for (int i = 0;; ++i) {
-    std::string folder = join(testCase.folder, "test_data_set_" + llvm::Twine(i));
+    std::string folder = below(testCase.folder, "test_data_set_" + llvm::Twine(i));
     if (!fs::is_directory(folder))
       return sets;
     DataSet set;
