@@ -10,6 +10,7 @@
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/WindowMaxima.h"
 #include "Decompose/Idioms/Windows.h"
+#include <limits>
 
 using namespace mlir;
 using namespace tcc;
@@ -246,7 +247,6 @@ PrimBuilder::Window poolOf(ArrayRef<std::optional<EvenWindows>> axes) {
 /// Adaptive windows as places of their elements. Those that have one element less than the widest
 /// have their last one twice.
 struct AdaptiveTaps {
-  Value begin;    ///< [count]
   Value places;   ///< [count, taps]
   Value distinct; ///< the same, of bool: not the last one again
 };
@@ -263,31 +263,41 @@ AdaptiveTaps adaptiveTaps(AtenNode &a, Dim extent, Dim count) {
   Dim parts = b.maxDims(count, b.dim(1));
   Dim widest = b.minDims(b.addDims(b.ceilDivDims(extent, parts), b.dim(1)), extent);
   Value places = placesFrom(b, begin, widest);
-  return {begin, b.minimum(places, last), b.compare(P::le, places, last)};
+  return {b.minimum(places, last), b.compare(P::le, places, last)};
 }
 
 struct Maxima {
   Value values, places; ///< positions in the flattened spatial axes
 };
 
-/// One axis after the other, the last one first, so that of equal elements the first one
-/// stays.
+/// One axis after the other. Of the places that a window's maxima have so far the lowest stays, so
+/// that of equal elements the first one counts; where there is a NaN, the first of them.
 Maxima adaptiveMaxima(AtenNode &a, Value x, ArrayRef<Dim> sizes) {
   PrimBuilder &b = a.b;
-  Type i64 = b.builder().getI64Type();
+  Dim elements = b.productOf(ArrayRef(b.dims(x)).drop_front(2));
+  auto known = b.known(elements);
+  bool isShort = known && *known < std::numeric_limits<int32_t>::max();
+  Type index = isShort ? b.builder().getI32Type() : b.builder().getI64Type();
+  bool mayBeNaN = isa<FloatType>(b.elem(x));
   Maxima m{x, {}};
-  Dim stride = b.dim(1);
-  for (int64_t i = sizes.size(); i-- > 0;) {
+  for (auto [i, size] : llvm::enumerate(sizes)) {
     int64_t axis = i + 2;
-    AdaptiveTaps taps = adaptiveTaps(a, b.dim(x, axis), sizes[i]);
+    Dim extent = b.dim(x, axis);
+    AdaptiveTaps taps = adaptiveTaps(a, extent, size);
     TakenWindows windows = takeWindows(b, m.values, axis, taps.places);
-    Value at = b.add(b.argReduce(K::max, windows.x, windows.taps, false),
-                     alongAxis(b, taps.begin, axis, b.rank(x)));
+    Value place = windows.beside(b, b.cast(taps.places, index));
+    if (m.places)
+      place =
+          b.add(b.mul(takeWindows(b, m.places, axis, taps.places).x, a.extentTensor(extent, index)),
+                place);
     m.values = windows.reduced(b, K::max);
-    Value here = b.mul(at, a.extentTensor(stride, i64));
-    m.places = m.places ? b.add(here, b.takeAlong(m.places, at, axis)) : here;
-    stride = b.mulDims(stride, b.dim(x, axis));
+    Value found = b.compare(P::eq, windows.x, b.unsqueeze(m.values, {windows.taps}));
+    if (mayBeNaN)
+      found = b.binary<prim::OrOp>(found, b.compare(P::ne, windows.x, windows.x));
+    windows.x = b.select(found, place, extremeOf(b, index, 1));
+    m.places = windows.reduced(b, K::min);
   }
+  m.places = b.cast(m.places, b.builder().getI64Type());
   return m;
 }
 
