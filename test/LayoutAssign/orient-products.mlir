@@ -88,3 +88,28 @@ func.func @split_rows(%x: tensor<3x31x28x28xf32>, %y: tensor<100x31xf32>) -> ten
   %0 = prim.dot %x, %y batch [] x [] contract [1] x [1] : (tensor<3x31x28x28xf32>, tensor<100x31xf32>) -> tensor<3x28x28x100xf32>
   return %0 : tensor<3x28x28x100xf32>
 }
+
+// Two filters of three taps are six of one point, whose planes are shifted and added up. More filters, and few channels,
+// stay.
+// CHECK-LABEL: func @few_filters
+// CHECK: %[[P:.*]] = prim.pad %arg0, {{.*}} -> tensor<1x8x34xf32>
+// CHECK: %[[W:.*]] = prim.transpose %arg1 [2, 0, 1] : (tensor<2x8x3xf32>) -> tensor<3x2x8xf32>
+// CHECK: prim.dot %{{.*}} : (tensor<6x8xf32>, tensor<8x34xf32>) -> tensor<6x34xf32>
+// CHECK: prim.slice %{{.*}} starts [0, 0, 0]() steps [1, 1, 1] {{.*}} -> tensor<1x2x32xf32>
+// CHECK: prim.slice %{{.*}} starts [0, 2, 1]() steps [1, 1, 1] {{.*}} -> tensor<1x2x32xf32>
+// CHECK: prim.add
+// CHECK: prim.slice %{{.*}} starts [0, 4, 2]() steps [1, 1, 1] {{.*}} -> tensor<1x2x32xf32>
+// CHECK: prim.add
+// CHECK: prim.conv
+// CHECK: prim.conv
+// CHECK-NOT: prim.conv
+// CHECK: return
+func.func @few_filters(%x: tensor<1x8x32xf32>, %w: tensor<2x8x3xf32>, %many: tensor<5x8x3xf32>, %y: tensor<1x7x32xf32>, %v: tensor<2x7x3xf32>) -> (tensor<1x2x32xf32>, tensor<1x5x32xf32>, tensor<1x2x32xf32>) {
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x32xf32>, tensor<2x8x3xf32>) -> tensor<1x2x32xf32>
+  %1 = prim.conv %y, %v sizes() {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64} : (tensor<1x7x32xf32>, tensor<2x7x3xf32>) -> tensor<1x2x32xf32>
+  %c = prim.constant dense<[[[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]]]> : tensor<1x1x8xf32>
+  %d = prim.transpose %c [0, 2, 1] : (tensor<1x1x8xf32>) -> tensor<1x8x1xf32>
+  %e = prim.broadcast %d axes [0, 1, 2] sizes() : (tensor<1x8x1xf32>) -> tensor<1x8x32xf32>
+  %2 = prim.conv %e, %many sizes() {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x32xf32>, tensor<5x8x3xf32>) -> tensor<1x5x32xf32>
+  return %0, %2, %1 : tensor<1x2x32xf32>, tensor<1x5x32xf32>, tensor<1x2x32xf32>
+}

@@ -80,8 +80,10 @@ def OrientProductsPass : Tcc_Pass<"tcc-layout-orient-products"> {
   let summary = "Products have their lanes where columns lie beside each other";
   let description = [{
     Filters of one point over planes are weights by pixels, unless convolutions or pools are met
-    that want channels last: nothing is transposed. A matrix across what is summed by one column is
-    turned round, and columns that lie on both sides of what is summed become a batch.
+    that want channels last: nothing is transposed. Up to four filters of several taps are filters of
+    one point, one for each tap, whose planes are shifted and added up. A matrix across what is summed
+    by one column is turned round, and columns that lie on both sides of what is summed become a
+    batch.
 
     ```mlir before
     func.func @f(%x: tensor<1x8x10x10xf32>, %w: tensor<2x8x1x1xf32>) -> tensor<1x2x10x10xf32> {

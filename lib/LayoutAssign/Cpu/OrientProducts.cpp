@@ -8,7 +8,7 @@
 //   lanes, and there is little to multiply for what is moved. As weights by pixels it reads and
 //   writes planes as they are, those of a group by its weights; what strides leave out is not
 //   read. Where a convolution or a pool that wants channels last is met through operators of
-//   points, it stays one.
+//   points, it stays one. A convolution of few filters becomes one of that kind (FewFilters.h).
 // - A matrix that lies across what is summed, by one column: turned round, its rows are added up in
 //   lanes.
 // - Columns of which some axes lie before what is summed: no template has them. They are a batch.
@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "../Planes.h"
+#include "FewFilters.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
@@ -63,7 +64,7 @@ static bool isPointwise(prim::ConvOp op) {
 static bool staysPlanar(prim::ConvOp op) {
   return meetsPlanesOnly(op, [](Operation *o) {
     if (auto conv = dyn_cast<prim::ConvOp>(o))
-      return isPointwise(conv) ? Met::Ends : Met::Stops;
+      return isPointwise(conv) || hasFewFilters(conv) ? Met::Ends : Met::Stops;
     if (isa<prim::PoolOp>(o))
       return Met::Stops;
     bool follows = prim::isElementwise(o) || isa<prim::ConcatOp, prim::PadOp, prim::SliceOp>(o);
@@ -290,6 +291,13 @@ static bool splitColumns(prim::DotOp op) {
 void OrientProductsPass::runOnOperation() {
   SmallVector<prim::ConvOp> convolutions;
   SmallVector<prim::DotOp> products;
+  SmallVector<prim::ConvOp> fewFilters;
+  getOperation().walk([&](prim::ConvOp op) {
+    if (hasFewFilters(op) && staysPlanar(op))
+      fewFilters.push_back(op);
+  });
+  for (prim::ConvOp op : fewFilters)
+    sumShiftedPlanes(op);
   getOperation().walk([&](Operation *op) {
     if (auto conv = dyn_cast<prim::ConvOp>(op); conv && isPointwise(conv) && staysPlanar(conv))
       convolutions.push_back(conv);

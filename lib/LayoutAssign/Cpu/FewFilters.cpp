@@ -1,0 +1,88 @@
+//===- FewFilters.cpp - Convolutions of few filters -----------------------===//
+//
+// One to four filters fill a part of a vector of filters, and each pixel multiplies all of it for
+// each tap and channel. Where pixels are lanes instead, each tap sums over the channels by itself,
+// as a filter of one point does, which is weights by pixels (OrientProducts.cpp): as many planes as
+// there are taps and filters. The result is their sum, each shifted by its tap.
+//
+//===----------------------------------------------------------------------===//
+#include "FewFilters.h"
+
+using namespace mlir;
+using namespace tcc;
+
+static int64_t tapsOf(prim::ConvOp op) {
+  int64_t taps = 1;
+  for (int64_t extent : tensorType(op.getW()).getShape().drop_front(2))
+    taps *= extent;
+  return taps;
+}
+
+bool tcc::hasFewFilters(prim::ConvOp op) {
+  constexpr int64_t kMostFilters = 4, kMostTaps = 128, kLeastChannels = 8, kLeastLine = 16;
+  auto x = tensorType(op.getX()), w = tensorType(op.getW()), result = tensorType(op.getResult());
+  auto all = [](ArrayRef<int64_t> list, int64_t value) {
+    return llvm::all_of(list, [=](int64_t v) { return v == value; });
+  };
+  auto isPositive = [](int64_t v) { return v >= 0; };
+  int64_t taps = w.hasStaticShape() ? tapsOf(op) : 0;
+  return !op.getChannelsLast() && op.getGroups() == 1 && x.getRank() >= 3 && x.hasStaticShape() &&
+         result.hasStaticShape() && x.getElementType().isF32() && w.getElementType().isF32() &&
+         result.getElementType().isF32() && w.getDimSize(0) >= 1 &&
+         w.getDimSize(0) <= kMostFilters && w.getDimSize(1) >= kLeastChannels && taps > 1 &&
+         taps <= kMostTaps && result.getShape().back() >= kLeastLine && all(op.getStrides(), 1) &&
+         all(op.getInputDilation(), 1) && llvm::all_of(op.getLow(), isPositive) &&
+         llvm::all_of(op.getHigh(), isPositive);
+}
+
+void tcc::sumShiftedPlanes(prim::ConvOp op) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto type = tensorType(op.getX()), result = tensorType(op.getResult()),
+       filter = tensorType(op.getW());
+  Type element = type.getElementType();
+  int64_t rank = type.getRank(), axes = rank - 2, taps = tapsOf(op), filters = filter.getDimSize(0);
+  SmallVector<int64_t> low(2, 0), high(2, 0), none(rank, 0), ones(rank, 1);
+  llvm::append_range(low, op.getLow());
+  llvm::append_range(high, op.getHigh());
+  SmallVector<int64_t> wide(type.getShape());
+  for (int64_t axis = 0; axis < rank; ++axis)
+    wide[axis] += low[axis] + high[axis];
+  Value x = op.getX();
+  if (low != none || high != none) {
+    auto scalar = RankedTensorType::get({}, element);
+    Value zero = prim::ConstantOp::create(
+        b, loc, scalar, DenseElementsAttr::get(scalar, b.getF32FloatAttr(0.0f)));
+    x = prim::PadOp::create(b, loc, type.clone(wide), x, zero, ValueRange{}, ValueRange{}, low, none);
+  }
+
+  // [M, C, k...] -> [k... M, C, 1...]
+  SmallVector<int64_t> order, turned, points;
+  for (int64_t axis = 2; axis < rank; ++axis)
+    order.push_back(axis);
+  order.append({0, 1});
+  for (int64_t axis : order)
+    turned.push_back(filter.getDimSize(axis));
+  points = {taps * filters, filter.getDimSize(1)};
+  points.append(axes, 1);
+  Value w = prim::TransposeOp::create(b, loc, filter.clone(turned), op.getW(), order);
+  w = prim::ReshapeOp::create(b, loc, filter.clone(points), w, ValueRange{});
+
+  SmallVector<int64_t> planes(wide), spatialOnes(axes, 1), spatialZeros(axes, 0);
+  planes[1] = taps * filters;
+  auto conv = prim::ConvOp::create(b, loc, result.clone(planes), x, w, ValueRange{}, spatialOnes,
+                                   spatialOnes, spatialOnes, spatialZeros, spatialZeros,
+                                   /*groups=*/1);
+  Value sum;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    SmallVector<int64_t> start(rank, 0);
+    start[1] = tap * filters;
+    for (int64_t axis = rank, rest = tap; axis-- > 2; rest /= filter.getDimSize(axis))
+      start[axis] = rest % filter.getDimSize(axis) * op.getDilations()[axis - 2];
+    Value plane = prim::SliceOp::create(b, loc, result, conv.getResult(), ValueRange{},
+                                        ValueRange{}, start, ones);
+    sum = sum ? prim::AddOp::create(b, loc, result, sum, plane).getResult() : plane;
+  }
+  op.replaceAllUsesWith(sum);
+  op.erase();
+}
