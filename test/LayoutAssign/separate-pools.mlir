@@ -30,3 +30,17 @@ func.func @kept(%x: tensor<1x8x20x20xf32>, %y: tensor<1x8x20x20xbf16>) -> (tenso
   %2 = prim.pool max %x sizes() {window = array<i64: 1, 31>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 0, 15>, high = array<i64: 0, 15>} : (tensor<1x8x20x20xf32>) -> tensor<1x8x20x20xf32>
   return %0, %1, %2 : tensor<1x8x20x20xf32>, tensor<1x8x20x20xbf16>, tensor<1x8x20x20xf32>
 }
+
+// Windows end to end are parts of a line, which are reduced; short ones, and those that leave a rest, stay.
+// CHECK-LABEL: func @parts
+// CHECK: %[[P:.*]] = prim.reshape %arg0 {{.*}} -> tensor<2x3x2x8x3x8xf32>
+// CHECK: prim.reduce max %[[P]] [3, 5] : (tensor<2x3x2x8x3x8xf32>) -> tensor<2x3x2x3xf32>
+// CHECK: prim.pool max
+// CHECK: prim.pool max
+// CHECK: return
+func.func @parts(%x: tensor<2x3x16x24xf32>, %y: tensor<2x3x25xf32>) -> (tensor<2x3x2x3xf32>, tensor<2x3x8x12xf32>, tensor<2x3x3xf32>) {
+  %0 = prim.pool max %x sizes() {window = array<i64: 8, 8>, strides = array<i64: 8, 8>, dilations = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>} : (tensor<2x3x16x24xf32>) -> tensor<2x3x2x3xf32>
+  %1 = prim.pool max %x sizes() {window = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>} : (tensor<2x3x16x24xf32>) -> tensor<2x3x8x12xf32>
+  %2 = prim.pool max %y sizes() {window = array<i64: 8>, strides = array<i64: 8>, dilations = array<i64: 1>, low = array<i64: 0>, high = array<i64: 0>} : (tensor<2x3x25xf32>) -> tensor<2x3x3xf32>
+  return %0, %1, %2 : tensor<2x3x2x3xf32>, tensor<2x3x8x12xf32>, tensor<2x3x3xf32>
+}

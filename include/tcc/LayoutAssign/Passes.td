@@ -110,7 +110,8 @@ def SeparatePoolsPass : Tcc_Pass<"tcc-layout-separate-pools"> {
   let summary = "Pool large windows one axis after the other";
   let description = [{
     Windows that lie beside each other have most of their elements in common. Where reducing one
-    axis first reads fewer elements in all, a pool becomes one for each axis.
+    axis first reads fewer elements in all, a pool becomes one for each axis. Long windows that lie
+    end to end are reduced as parts of their lines.
 
     ```mlir before
     func.func @f(%x: tensor<1x8x20x20xf32>) -> tensor<1x8x20x20xf32> {

@@ -51,9 +51,10 @@ void tcc::sumShiftedPlanes(prim::ConvOp op) {
   Value x = op.getX();
   if (low != none || high != none) {
     auto scalar = RankedTensorType::get({}, element);
-    Value zero = prim::ConstantOp::create(
-        b, loc, scalar, DenseElementsAttr::get(scalar, b.getF32FloatAttr(0.0f)));
-    x = prim::PadOp::create(b, loc, type.clone(wide), x, zero, ValueRange{}, ValueRange{}, low, none);
+    Value zero = prim::ConstantOp::create(b, loc, scalar,
+                                          DenseElementsAttr::get(scalar, b.getF32FloatAttr(0.0f)));
+    x = prim::PadOp::create(b, loc, type.clone(wide), x, zero, ValueRange{}, ValueRange{}, low,
+                            none);
   }
 
   // [M, C, k...] -> [k... M, C, 1...]

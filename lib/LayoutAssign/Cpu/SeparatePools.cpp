@@ -7,6 +7,10 @@
 // The last axis comes last: if the windows lie some elements apart, then it is read with that
 // stride, which costs most, for what is left of the other axes alone.
 //
+// Windows that lie end to end are parts of a line: a reduction of the line's parts, which reads
+// them in vectors. With the results as lanes each element is a lane's own access, but for steps of
+// few.
+//
 //===----------------------------------------------------------------------===//
 #include "PartialResults.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,6 +25,21 @@ namespace tcc {
 using namespace mlir;
 using namespace tcc;
 
+/// Whether the windows are the parts of x, those of a line too long for lanes a step apart.
+static bool isOfParts(prim::PoolOp op) {
+  constexpr int64_t kLeast = 7;
+  auto x = tensorType(op.getX()), result = tensorType(op.getResult());
+  if (op.getChannelsLast() || !x.hasStaticShape() || !result.hasStaticShape() ||
+      !keepsPartsExact(op.getKind(), op.getX()) || op.getWindow().back() < kLeast)
+    return false;
+  for (auto [axis, window] : llvm::enumerate(op.getWindow()))
+    if (op.getStrides()[axis] != window || (window > 1 && op.getDilations()[axis] != 1) ||
+        op.getLow()[axis] != 0 || op.getHigh()[axis] != 0 ||
+        x.getDimSize(axis + 2) != result.getDimSize(axis + 2) * window)
+      return false;
+  return true;
+}
+
 namespace {
 
 class SeparatePoolsPass : public tcc::impl::SeparatePoolsPassBase<SeparatePoolsPass> {
@@ -29,14 +48,33 @@ public:
     SmallVector<prim::PoolOp> pools;
     getOperation().walk([&](prim::PoolOp op) { pools.push_back(op); });
     for (prim::PoolOp op : pools)
-      separate(op);
+      isOfParts(op) ? reduceParts(op) : separate(op);
   }
 
 private:
+  void reduceParts(prim::PoolOp op);
   void separate(prim::PoolOp op);
 };
 
 } // namespace
+
+void SeparatePoolsPass::reduceParts(prim::PoolOp op) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto result = tensorType(op.getResult());
+  SmallVector<int64_t> shape(result.getShape().take_front(2)), axes;
+  for (auto [axis, window] : llvm::enumerate(op.getWindow())) {
+    shape.push_back(result.getDimSize(axis + 2));
+    if (window == 1)
+      continue;
+    axes.push_back(shape.size());
+    shape.push_back(window);
+  }
+  Value parts = prim::ReshapeOp::create(b, loc, result.clone(shape), op.getX(), ValueRange{});
+  Value reduced = prim::ReduceOp::create(b, loc, result, op.getKind(), parts, axes);
+  op.replaceAllUsesWith(reduced);
+  op.erase();
+}
 
 /// Whether fewer elements are read, for each result, where the axes come one after the other.
 static bool isWorthIt(prim::PoolOp op) {
