@@ -167,6 +167,14 @@ static std::string otherShape(const NodeContext &context) {
   return {};
 }
 
+/// Operators on the layout of one kind of processor, which the file does not name, have none.
+static StringRef whyNoRule(graph::NodeOp node) {
+  if (node.getDomain() == "com.microsoft.nchwc" || node.getDomain() == "com.ms.internal.nhwc")
+    return "its data lie as suits the processor on which ONNX Runtime optimised the model; save it "
+           "with ORT_ENABLE_EXTENDED";
+  return "no rule for this operator";
+}
+
 /// No model of use comes near this many operators in copies.
 static constexpr unsigned kMaxCopied = 10000;
 
@@ -176,7 +184,7 @@ Decomposer::Outcome Decomposer::lowerNode(graph::NodeOp node, Operation *until) 
     map.erase(result); // of an earlier attempt
   const Rule *rule = allRules().lookup(node.getDomain(), node.getTarget(), node.getVersion());
   if (!rule) {
-    report(node, "no rule for this operator");
+    report(node, whyNoRule(node));
     return Outcome::Failed;
   }
   SmallVector<Lowered> operands;

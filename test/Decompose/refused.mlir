@@ -113,3 +113,13 @@ module {
     return %0 : tensor<1x1x6x10xf32>
   }
 }
+
+// -----
+
+// expected-error @+1 {{com.microsoft.nchwc.Conv (opset 1) on (f32[1x16x8x8], f32[16x16x3x3]): its data lie as suits the processor on which ONNX Runtime optimised the model; save it with ORT_ENABLE_EXTENDED}}
+module {
+  func.func @blocked(%x: tensor<1x16x8x8xf32>, %w: tensor<16x16x3x3xf32>) -> tensor<1x16x6x6xf32> {
+    %0 = graph.node "com.microsoft.nchwc" "Conv"(%x, %w) {version = 1 : i64} : (tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x6x6xf32>
+    return %0 : tensor<1x16x6x6xf32>
+  }
+}
