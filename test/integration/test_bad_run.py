@@ -98,6 +98,10 @@ CASES = {
                         [tuple(np.float32(numbers)) for numbers in ((0, np.inf, 1), (np.nan, 1, 1), (0, 1, 0), (0, 1e38, 1), (0, 1, 1e-40))]),
     "conv-of-groups": ("Conv", {"group": 2}, [(FLOAT, [1, 4, 3, 3]), (FLOAT, ["M", 2, 3, 3])], [(floats(1, 4, 3, 3), floats(6, 2, 3, 3))],
                        [(floats(1, 4, 3, 3), floats(5, 2, 3, 3))]),
+    "conv-transpose": ("ConvTranspose", {}, [(FLOAT, [1, "C", 3, 3]), (FLOAT, ["D", "M", 2, 2]), (FLOAT, ["B"])],
+                       [(floats(1, 2, 3, 3), floats(2, 4, 2, 2), floats(4))],
+                       [(floats(1, 2, 3, 3), floats(2, 4, 2, 2), floats(n)) for n in (1, 3, 5)]
+                       + [(floats(1, 3, 3, 3), floats(2, 4, 2, 2), floats(4))]),
     "depth-to-space": ("DepthToSpace", {"blocksize": 2}, [(FLOAT, ["N", "C", "H", "W"])], [(floats(1, 8, 2, 3),)],
                        [(floats(1, channels, 2, 3),) for channels in (7, 9, 3)]),
     "space-to-depth": ("SpaceToDepth", {"blocksize": 2}, [(FLOAT, ["N", "C", "H", "W"])], [(floats(1, 1, 4, 2),)],

@@ -4,18 +4,19 @@ import unittest
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import numpy_helper
+from onnx import TensorProto, numpy_helper
 
 from agreement import disagreement
 from compiled import Compiled
 from contrib import CONTRIB, causal_convolution, decoder_attention, gated_delta, small_product
-from graphs import GRAPHS, drawn, grouped_attention, heads, microsoft
+from graphs import FLOAT, GRAPHS, INT64, drawn, grouped_attention, heads, microsoft, model, node, unknown, value
 from testfolder import onnx_session
 from tokensearch import PROMPTS, SEARCHES, decoder, greedy, translated
 from toolrun import ToolTest
 
 
 ALL = GRAPHS | CONTRIB | SEARCHES
+DOUBLE = TensorProto.DOUBLE
 
 
 class Graphs(ToolTest):
@@ -31,6 +32,22 @@ class Graphs(ToolTest):
         with Compiled.build(path) as compiled:
             with self.assertRaisesRegex(Exception, "branch of an If"):
                 compiled(np.zeros((3, 4, 2), np.float32))
+
+    def test_windows_of_signals_are_as_exact_as_their_type(self):
+        weights = {"HannWindow": (0.5, 0.5, 0), "HammingWindow": (25 / 46, 21 / 46, 0), "BlackmanWindow": (0.42, 0.5, 0.08)}
+        for op, (a, b, c) in weights.items():
+            for kind, dtype in ((DOUBLE, np.float64), (FLOAT, np.float32)):
+                for periodic in (0, 1):
+                    proto = model([node(op, ["n"], ["y"], periodic=periodic, output_datatype=kind)], [value("n", INT64, [])],
+                                  [unknown("y", kind)])
+                    onnx.save(proto, self.work / "window.onnx")
+                    with Compiled.build(self.work / "window.onnx") as compiled:
+                        for count in (2, 9, 400, 0):
+                            turn = 2 * np.pi * np.arange(count) / (count - 1 + periodic)
+                            expected = a - b * np.cos(turn) + c * np.cos(2 * turn)
+                            actual = compiled(np.array(count))[0]
+                            self.assertEqual(actual.dtype, dtype)
+                            np.testing.assert_allclose(actual, expected, rtol=0, atol=max(1e-15, np.finfo(dtype).eps / 2))
 
     def test_windows_of_states_are_those_of_prefixes(self):
         """ONNX Runtime's CPU provider has no windows: slot j has what a call on the tokens before it leaves, or zeros."""

@@ -12,6 +12,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Idioms/RandomNumbers.h"
+#include <cmath>
 #include <limits>
 
 using namespace mlir;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/TransposedConv.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Window.h"
@@ -147,8 +148,10 @@ LogicalResult convTranspose(NodeContext &c) {
   if (c.has(bias)) {
     end.bias = b.cast(c.in(bias), wide);
     Dim filters = b.mulDims(b.dim(w, 1), b.dim(groups));
-    if (b.rank(end.bias) != 1 || b.known(b.dim(end.bias, 0)) != b.known(filters))
+    auto have = b.rank(end.bias) == 1 ? b.known(b.dim(end.bias, 0)) : std::optional<int64_t>(-1);
+    if (have && *have != b.known(filters).value_or(*have < 0 ? 0 : *have))
       return c.fail("the bias must be a vector of a number for each channel");
+    requireSame(b, b.dim(end.bias, 0), filters, "the bias and the channels");
   }
   Value result = widenedConv(b, x, transposedWeight(b, w, groups), window, groups, wide, end);
   sizes[1] = b.dim(result, 1);

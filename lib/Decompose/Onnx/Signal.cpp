@@ -9,6 +9,7 @@
 #include "Decompose/Idioms/Fourier.h"
 #include "Decompose/Idioms/Windows.h"
 #include "Decompose/Onnx/Operands.h"
+#include <numbers>
 
 using namespace mlir;
 using namespace tcc;
@@ -176,6 +177,30 @@ LogicalResult stft(NodeContext &c) {
   return c.give(b.cast(result, b.elem(c.in(0))));
 }
 
+/// w[n] = a - b cos t + c cos 2t, t from 0 around the circle; in f64, because the result may be.
+LogicalResult cosineWindow(NodeContext &c, ArrayRef<double> weights) {
+  PrimBuilder &b = c.b;
+  auto size = hostInt(c, 0);
+  Type f64 = b.builder().getF64Type();
+  Type to = onnxElementType(b.context(), c.intAttr("output_datatype", 1));
+  if (failed(size) || !to)
+    return to ? failure() : c.fail("has an unknown element type");
+  Dim count = b.nonNegative(*size) ? *size : b.maxDims(*size, b.dim(0));
+  Dim period = c.intAttr("periodic", 1) ? count : b.subDims(count, b.dim(1));
+  Value turn = b.div(b.iota({count}, 0, f64), scalarOf(b, period, f64));
+  Value window = b.full({count}, weights[0], f64);
+  for (size_t i = 1; i < weights.size(); ++i) {
+    double sign = i % 2 ? -1 : 1, around = 2 * std::numbers::pi * static_cast<double>(i);
+    Value wave = b.unary<prim::CosOp>(b.mul(turn, around));
+    window = b.add(window, b.mul(wave, sign * weights[i]));
+  }
+  return c.give(b.cast(window, to));
+}
+
+LogicalResult hannWindow(NodeContext &c) { return cosineWindow(c, {0.5, 0.5}); }
+LogicalResult hammingWindow(NodeContext &c) { return cosineWindow(c, {25. / 46, 21. / 46}); }
+LogicalResult blackmanWindow(NodeContext &c) { return cosineWindow(c, {0.42, 0.5, 0.08}); }
+
 /// Triangles between points that are equally far apart on the mel scale.
 LogicalResult melWeightMatrix(NodeContext &c) {
   PrimBuilder &b = c.b;
@@ -309,4 +334,7 @@ void tcc::populateOnnxSignalRules(RuleSet &rules) {
   rules.add("onnx", "DFT", dft);
   rules.add("onnx", "STFT", stft);
   rules.add("onnx", "MelWeightMatrix", melWeightMatrix);
+  rules.add("onnx", "HannWindow", hannWindow);
+  rules.add("onnx", "HammingWindow", hammingWindow);
+  rules.add("onnx", "BlackmanWindow", blackmanWindow);
 }
