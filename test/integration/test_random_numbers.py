@@ -345,7 +345,7 @@ class AcceptedNumbers(Statistics):
     def setUpClass(cls):
         cls.rates, cls.forms = np.float32([0, 0.3, 4, 9.9, 10, 37.5, 1000]), np.float32([0.05, 0.5, 1, 2.5, 100, 0])
         cls.counts, cls.chances = np.float32([20, 20, 100, 100, 40, 5, 5, 0]), np.float32([0.3, 0.9, 0.2, 0.004, 0.5, 0, 1, 0.5])
-        names = "poisson poisson16 binomial gamma gamma64 dirichlet floats bytes words dice truths".split()
+        names = "poisson poisson16 binomial gamma gamma64 dirichlet floats bytes words dice truths uniform normal six moved".split()
         cls.compiled = Compiled.build(ACCEPTED)
         cls.compiled.set_seed(3)
         cls.runs = [dict(zip(names, cls.compiled(cls.rates, cls.counts, cls.chances, cls.forms))) for _ in range(5)]
@@ -392,6 +392,12 @@ class AcceptedNumbers(Statistics):
         for values, share in zip(drawn.T, forms / forms.sum()):
             deviation = (share * (1 - share) / (forms.sum() + 1)) ** 0.5
             self.assertLess(abs(values.mean() - share), 5 * deviation / len(values) ** 0.5)
+
+    def test_like_with_a_generator(self):
+        self.moments(self.all_of["uniform"], 0.5, 12 ** -0.5, 1.8)
+        self.moments(self.all_of["normal"], 0, 1)
+        for name, low in (("six", 0), ("moved", -1)):
+            self.frequencies(self.all_of[name].astype(np.int64) - low, [1 / 6] * 6)
 
     def test_integers_of_a_type(self):
         self.assertTrue((self.all_of["floats"] == np.floor(self.all_of["floats"])).all())

@@ -176,6 +176,12 @@ class Random(nn.Module):
                 torch.randn(20000, dtype=torch.complex64))
 
 
+def like(x, **generator):
+    aten = torch.ops.aten
+    return (aten.rand_like.generator(x, **generator), aten.randn_like.generator(x, **generator),
+            aten.randint_like.generator(x, 6, **generator), aten.randint_like.low_generator_dtype(x, -1, 5, **generator))
+
+
 class Accepted(nn.Module):
     """Numbers that are drawn until each is accepted, and integers of every type; for test_random_numbers.py too."""
 
@@ -186,7 +192,7 @@ class Accepted(nn.Module):
                 aten._standard_gamma(forms.double()), aten._sample_dirichlet(forms[:4].expand(4000, -1)),
                 torch.empty(4000).random_(), torch.empty(4000, dtype=torch.int8).random_(),
                 torch.empty(4000, dtype=torch.int64).random_(), torch.empty(4000, dtype=torch.int32).random_(7),
-                torch.empty(4000, dtype=torch.bool).random_())
+                torch.empty(4000, dtype=torch.bool).random_(), *like(rates.expand(600, -1), generator=None))
 
 
 def export_random(folder):
