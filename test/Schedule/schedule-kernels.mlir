@@ -441,6 +441,24 @@ func.func @streamed(%x: tensor<1x4096xf32>, %y: tensor<4096x4096xf32>) {
   return
 }
 
+// Two rows wait for what L2 does not hold too; more of them compute meanwhile, and read panels of columns.
+// CHECK-LABEL: @streamed_by_few
+// CHECK: rows = 2, {{.*}} k_block = 8, a = in_place, b = in_place,
+// CHECK: rows = 3, unroll = 2, {{.*}} a = in_place, b = in_place,
+func.func @streamed_by_few(%x: tensor<2x600xf32>, %z: tensor<3x600xf32>, %y: tensor<600x600xf32>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %y : tensor<2x600xf32>, tensor<600x600xf32>) sizes() {
+  ^bb0(%a: tensor<2x600xf32>, %b: tensor<600x600xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<2x600xf32>, tensor<600x600xf32>) -> tensor<2x600xf32>
+    kernel.yield %c : tensor<2x600xf32>
+  } -> tensor<2x600xf32>
+  %1 = kernel.launch contraction "dot" ins(%z, %y : tensor<3x600xf32>, tensor<600x600xf32>) sizes() {
+  ^bb0(%a: tensor<3x600xf32>, %b: tensor<600x600xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<3x600xf32>, tensor<600x600xf32>) -> tensor<3x600xf32>
+    kernel.yield %c : tensor<3x600xf32>
+  } -> tensor<3x600xf32>
+  return
+}
+
 // Lines of 7 fill no vectors. Nothing tells the points of a plane apart, and each channel has a number
 // of its own: planes are lines of 49.
 // CHECK-LABEL: func @planes(%arg0: tensor<2x16x7x7xf32>, %arg1: tensor<16x1x1xf32>)

@@ -385,19 +385,19 @@ cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSched
   return ranked;
 }
 
-/// How a B, or a batch's, far beyond L2 is read where it lies row by row: by whole rows.
+/// How a B, or a batch's, far beyond L2 is read where it lies row by row: by whole rows. One or two
+/// rows wait for the next cache too, more of them compute meanwhile.
 struct FarRows {
-  int64_t block = 0;   ///< rows of B beside each other; none: not read so
-  int64_t columns = 0; ///< of a task
-  int64_t tiles = 1;
-
+  int64_t block = 0;              ///< rows of B beside each other; none: not read so
+  int64_t columns = 0, tiles = 1; ///< of a task
   static FarRows of(const CpuTarget &cpu, const ContractionShape &shape,
                     const ContractionSchedule &schedule);
 };
 
 FarRows FarRows::of(const CpuTarget &cpu, const ContractionShape &shape,
                     const ContractionSchedule &schedule) {
-  int64_t bytes = shape.accBits / 8, m = shape.m, n = shape.n, far = 4 * int64_t(cpu.l2Bytes);
+  // One or two rows wait for the next cache too; more of them compute meanwhile.
+  int64_t bytes = shape.accBits / 8, m = shape.m, n = shape.n, far = (m <= 2 ? 2 : 4) * cpu.l2Bytes;
   if (shape.b != PanelLayout::RowMajor || shape.matrixTiles || m <= 0 || n <= 0 || shape.k <= 0)
     return {};
   int64_t tiles = llvm::divideCeil(m, schedule.rows), each = n * shape.k * bytes;
