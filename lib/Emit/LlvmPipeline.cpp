@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "LlvmPipeline.h"
+#include "ExpandedZeros.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include <algorithm>
@@ -61,6 +62,7 @@ void optimizeForCpu(llvm::Module &module, TargetMachine &machine, const EmitOpti
     else
       passes = builder.buildO0DefaultPipeline(OptimizationLevel::O0);
   });
+  hideExpandedZeros(module, machine);
 }
 
 void optimizeForDevice(llvm::Module &module, TargetMachine &machine, const EmitOptions &options) {

@@ -112,6 +112,16 @@ class KernelCounts(ToolTest):
                     sums = p.cumsum(axis) - (p if exclusive else 0)
                     self.agrees(proto, [np.flip(sums, axis) if reverse else sums], x, y)
 
+    def test_sums_along_a_line_expand_nothing(self):
+        """Lanes are moved up by valign or a permutation: vexpand takes a Zen 5 ten cycles."""
+        proto = model([helper.make_node("CumSum", ["x", "axis"], ["s"])], [("x", [33, 199])], [("s", [33, 199])],
+                      [numpy_helper.from_array(np.int64(1), "axis")])
+        onnx.save(proto, self.work / "model.onnx")
+        self.compiles("model.onnx", "-o", "model.so", "--cpu", "x86-64-v4", "--dump-ir", "ir")
+        code = "".join(path.read_text() for path in (self.work / "ir/8-codegen").glob("k*.s"))
+        self.assertIn("zmm", code)
+        self.assertNotIn("vexpand", code)
+
     def test_gates_of_planes(self):
         """A function that a plane has in common is computed in vectors before, unless there are few planes or they are
         large; planes of 49 points are one line."""
