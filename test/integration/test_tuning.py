@@ -152,6 +152,21 @@ class Tuning(ToolTest):
             self.assertEqual(run.code, 2, run.text)
             self.assertIn(f"--tuning {name} is no regular file", run.text)
 
+    def test_a_model_that_takes_no_seeded_inputs_is_built_untuned(self):
+        """Its indices are some that no seeded ones are."""
+        nodes = [helper.make_node("Sub", ["i", "nine"], ["far"]), helper.make_node("Gather", ["table", "far"], ["row"]),
+                 helper.make_node("MatMul", ["row", "w"], ["y"])]
+        rng = np.random.default_rng(1)
+        weights = [numpy_helper.from_array(np.array([90000], np.int64), "nine"),
+                   numpy_helper.from_array(rng.standard_normal((5, 64), dtype=np.float32), "table"),
+                   numpy_helper.from_array(rng.standard_normal((64, 96), dtype=np.float32), "w")]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("i", TensorProto.INT64, [3])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, [3, 96])], weights)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), self.work / "m.onnx")
+        text = self.tune("untuned")
+        self.assertIn("not tuned: no seeded inputs that the model takes", text)
+        self.assertTrue((self.work / "untuned/m.so").exists())
+
     def test_a_foreign_target_cannot_be_measured(self):
         run = self.tcc("m.onnx", "--mode", "max-autotune", "--target", "aarch64-linux", "-o", "m.so")
         self.assertEqual(run.code, 2)
