@@ -374,6 +374,14 @@ class AcceptedNumbers(Statistics):
         for values, count, p in zip(self.all_of["binomial"].T, self.counts, self.chances):
             self.events(values, binomial(int(count), float(p)))
 
+    def test_binomial_without_end(self):
+        """Of infinitely many trials no number is ever accepted."""
+        counts = self.counts.copy()
+        counts[[0, 5, 6]] = np.inf
+        drawn = self.compiled(self.rates, counts, self.chances, self.forms)[2]
+        self.assertTrue(np.isnan(drawn[:, 0]).all())
+        self.assertTrue((drawn[:, 5] == 0).all() and (drawn[:, 6] == np.inf).all())
+
     def test_gamma(self):
         drawn = self.all_of["gamma"]
         least = np.finfo(np.float32).tiny

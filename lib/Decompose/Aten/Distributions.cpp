@@ -137,8 +137,9 @@ LogicalResult binomial(AtenNode &a) {
   b.broadcastTogether(count, chance);
   Drawer d(a, b.dims(count));
   Value zero = d.all(0), one = d.all(1);
-  Value isRandom = d.both(b.compare(P::gt, count, 0.0),
-                          d.both(b.compare(P::gt, chance, 0.0), b.compare(P::lt, chance, 1.0)));
+  Value isChance = d.both(b.compare(P::gt, chance, 0.0), b.compare(P::lt, chance, 1.0));
+  Value isEndless = b.compare(P::eq, count, std::numeric_limits<double>::infinity());
+  Value isRandom = d.both(b.compare(P::gt, count, 0.0), d.both(isChance, b.logicalNot(isEndless)));
   Value turned = b.compare(P::gt, chance, 0.5);
   Value p = b.select(isRandom, b.select(turned, b.sub(one, chance), chance), zero),
         q = b.sub(one, p);
@@ -177,7 +178,8 @@ LogicalResult binomial(AtenNode &a) {
   Value events = b.select(open, *many, *few);
   events = b.select(turned, b.sub(count, events), events);
   Value certain = b.select(b.compare(P::ge, chance, 1.0), b.maximum(count, 0.0), zero);
-  Value unknown = b.predicate<prim::IsNanOp>(b.add(count, chance));
+  Value unknown =
+      d.either(b.predicate<prim::IsNanOp>(b.add(count, chance)), d.both(isEndless, isChance));
   certain = b.select(unknown, d.all(std::numeric_limits<double>::quiet_NaN()), certain);
   return a.give(b.select(isRandom, events, certain));
 }
