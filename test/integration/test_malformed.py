@@ -6,9 +6,12 @@ import os
 import re
 import unittest
 
+import onnx
+
 import malformed
 import malformed_export
-from toolrun import UNSAFE, ToolTest
+import malformed_operators
+from toolrun import SOURCE, UNSAFE, ToolTest
 
 
 class Malformed(ToolTest):
@@ -34,6 +37,15 @@ class Malformed(ToolTest):
         self.assertIsNone(UNSAFE.search(text), "control characters")
         self.assertIn(name, text)
         self.assertEqual(self.left_behind(), before, "left something behind")
+
+    def test_every_integer_of_a_schema_is_a_flag_or_a_number(self):
+        """As the importer has it (NodeCheck.cpp), which the schemas do not say in a form that a program reads."""
+        integers = {attribute.name for schema in onnx.defs.get_all_schemas_with_history()
+                    for attribute in schema.attributes.values() if attribute.type == onnx.defs.OpSchema.AttrType.INT}
+        self.assertEqual(integers, malformed_operators.FLAGS | malformed_operators.NUMBERS)
+        text = (SOURCE / "lib/Import/Onnx/NodeCheck.cpp").read_text()
+        listed = re.search(r"flags = \{(.*?)\};", text, re.S).group(1)
+        self.assertEqual(set(re.findall(r'"(\w+)"', listed)), malformed_operators.FLAGS)
 
 
 def add(kind, suffix, cases, family):

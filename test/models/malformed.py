@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto, helper
 
-from malformed_operators import attributes, words, contrib, recurrent, operands
+from malformed_operators import attributes, flags, words, contrib, recurrent, operands
 from onnxparts import (BAD, ODD, BOOL, FLOAT, HUGE, INT64, LOWEST, ONES, array, folded, ints, model, node, one, relu, untyped, value)
 
 
@@ -327,7 +327,7 @@ def controls():
         yield f"{code:x}-word", BAD, one("MaxPool", shape=(1, 4, 4, 4), kernel_shape=[2, 2], auto_pad=text)
 
 
-FAMILIES = (wire, header, interface, names, controls, tensors, external_data, sparse, strings, functions, branches, loops, bombs, attributes, words,
+FAMILIES = (wire, header, interface, names, controls, tensors, external_data, sparse, strings, functions, branches, loops, bombs, attributes, flags, words,
             contrib, recurrent, operands)
 
 

@@ -41,9 +41,49 @@ def attributes():
         yield f"RotaryEmbedding-interleaved-{pairs}", BAD, one("RotaryEmbedding", "xcc", [array("c", np.ones((1, 3, 2), np.float32))], (1, 2, 3, 4),
                                                                opset=23, interleaved=pairs)
     yield "Mod-of-floats", BAD, one("Mod", "xx", fmod=0)
-    scalar = {name: array(name, np.int64(size)) for name, size in (("zero", 0), ("some", 16))}
+    scalar = {name: array(name, np.int64(size)) for name, size in (("zero", 0), ("some", 16), ("more", 129))}
     yield "STFT-without-step", BAD, one("STFT", ["x", "zero", "", "some"], scalar.values(), signal)
+    yield "STFT-of-less-than-a-frame", BAD, one("STFT", ["x", "some", "", "more"], scalar.values(), signal)
+    for ratio in (-0.5, 1.5, np.nan):
+        given = [array("r", np.float32(ratio)), array("t", np.bool_(True))]
+        yield f"Dropout-{ratio}", BAD, one("Dropout", "xrt", given)
+    yield "RandomUniform-from-more-to-less", BAD, model([node("RandomUniform", [], ["u"], shape=[2, 3], low=3.0, high=1.0), node("Add", ["x", "u"], ["y"])])
     yield "DFT-of-triples", BAD, one("DFT", shape=(1, 8, 3))
+
+
+# Integers of ONNX's operators that are 0 or 1, and those that are numbers, as their schemas say in prose.
+FLAGS = set("""align_corners allowzero antialias broadcast ceil_mode center_point_box count_include_pad detect_negative detect_positive
+exclude_outside exclusive fmod input_forget interleaved inverse is_case_sensitive is_causal is_test keepdims largest layout
+linear_before_reset multi_class new_axis noop_with_empty_axes one_class onesided output_sequence periodic reverse saturate
+select_last_index sorted spatial storage_order training_mode transA transB upper zeros""".split())
+NUMBERS = set("""aggregate_function axis batch_axis batch_dims block_size blocksize chunk_size default_int64 dtype end group hidden_size
+ignore_index k kv_num_heads left_window_size max_gram_length max_map max_skip_count maxsplit min_gram_length n_supports n_targets
+num_groups num_heads num_outputs num_scan_inputs offset_group output_datatype output_dtype output_height output_width p post_transform
+precision q_num_heads qk_matmul_output_mode replaced_value_int64 right_window_size rotary_embedding_dim sample_size sampling_ratio
+seed size softmax_precision start stash_type targets time_axis to value_int""".split())
+
+
+def flags():
+    """A flag that is neither 0 nor 1: runtimes differ in what they make of it."""
+    image, cube = (1, 4, 8, 8), (5, 2, 4)
+    gates = [array("w", np.ones((1, 9, 4), np.float32)), array("r", np.ones((1, 9, 3), np.float32))]
+    scalar = [array("a", np.int64(0))]
+    for op, inputs, weights, shape, needed, name in (
+            ("ReduceSum", "x", [], (2, 3), {}, "keepdims"), ("ReduceSum", "x", [], (2, 3), {}, "noop_with_empty_axes"),
+            ("ArgMax", "x", [], (2, 3), {}, "select_last_index"), ("MaxPool", "x", [], image, {"kernel_shape": [3, 3]}, "ceil_mode"),
+            ("MaxPool", "x", [], image, {"kernel_shape": [3, 3]}, "storage_order"),
+            ("AveragePool", "x", [], image, {"kernel_shape": [3, 3]}, "count_include_pad"), ("CumSum", "xa", scalar, (2, 3), {}, "exclusive"),
+            ("CumSum", "xa", scalar, (2, 3), {}, "reverse"), ("GRU", "xwr", gates, cube, {"hidden_size": 3}, "linear_before_reset"),
+            ("GRU", "xwr", gates, cube, {"hidden_size": 3}, "layout"), ("Gemm", "xx", [], (3, 3), {}, "transB"),
+            ("Trilu", "x", [], (3, 3), {}, "upper"), ("Mod", "xx", [], (2, 3), {}, "fmod"), ("Cast", "x", [], (2, 3), {"to": INT64}, "saturate"),
+            ("TopK", "xk", [ints("k", 1)], (2, 3), {}, "largest"), ("TopK", "xk", [ints("k", 1)], (2, 3), {}, "sorted")):
+        outputs = ["y", "at"] if op == "TopK" else ["", "y"] if op == "GRU" else ["y"]
+        for number in (0, 1, 2, -1, 2**32):
+            fine = number == 1 or (number == 0 and name != "fmod")
+            if (name, number) == ("layout", 1):
+                continue  # other shapes
+            yield f"{op}-{name}-{number}", ODD if fine else BAD, model([node(op, list(inputs), outputs, **needed, **{name: number})],
+                                                                      [value("x", shape)], None, weights)
 
 
 def words():

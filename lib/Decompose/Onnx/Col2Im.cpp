@@ -62,6 +62,7 @@ LogicalResult maxUnpool(NodeContext &c) {
     shape.push_back(b.addDims(b.mulDims(b.subDims(b.dim(x, i + 2), b.dim(1)), b.dim(strides[i])),
                               b.dim((*kernel)[i] - pads[i] - pads[i + spatial])));
   Dim count = b.productOf(b.dims(x));
+  requireInRange(b, c.in(1), b.productOf(shape), IndexRange::positions);
   Value zeros = b.full({b.productOf(shape)}, 0, b.elem(x));
   Value result = scatterAlong(b, prim::ScatterKind::assign, zeros,
                               b.cast(b.reshape(c.in(1), {count}), b.builder().getI64Type()),

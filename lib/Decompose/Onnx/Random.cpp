@@ -68,6 +68,8 @@ LogicalResult randomUniform(NodeContext &c, bool like) {
   PrimBuilder &b = c.b;
   auto [shape, type] = *want;
   double low = c.floatAttr("low", 0), high = c.floatAttr("high", 1);
+  if (!(low <= high))
+    return c.fail("'low' is above 'high'");
   Value u = b.cast(numbersOf(c).uniform(shape, drawnType(b, type)), wideFloat(b, type));
   return c.give(b.cast(b.add(b.mul(u, high - low), low), type));
 }
@@ -140,6 +142,9 @@ LogicalResult dropout(NodeContext &c) {
     auto given = scalarOperand(c, 1);
     if (failed(given))
       return failure();
+    auto known = b.constantFloats(*given);
+    if (known && !(known->front() >= 0 && known->front() <= 1))
+      return c.fail("the share that it drops is not from 0 to 1");
     ratio = b.cast(*given, wide);
   }
   Value u = numbersOf(c).uniform(b.dims(x), wide);

@@ -169,6 +169,13 @@ LogicalResult stft(NodeContext &c) {
   auto isBelow1 = [&](Dim d) { return b.known(d).value_or(1) < 1; };
   if (isBelow1(*step) || isBelow1(length))
     return c.fail("the frame step and length must be above 0");
+  constexpr const char *kLonger = "a frame is longer than the signal";
+  Dim have = b.dim(x, 1);
+  if (b.known(length) && b.known(have) && *b.known(length) > *b.known(have))
+    return c.fail(kLonger);
+  b.check(b.compareDims(arith::CmpIPredicate::sle, length, have), kLonger);
+  b.check(b.compareDims(arith::CmpIPredicate::sge, *step, b.dim(1)),
+          "the frame step must be above 0");
   Dim frames = windowsIn(b, b.dim(x, 1), length, *step);
   Value framed = windowsByIndex(b, x, 1, frames, length, *step); // [N, frames, length, parts]
   if (window)

@@ -11,6 +11,7 @@
 #include "Types.h"
 #include "onnx/defs/data_type_utils.h"
 #include "tcc/Support/Error.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace tcc;
 using namespace tcc::onnximport;
@@ -82,6 +83,52 @@ AttributeProto::AttributeType onnximport::attributeType(const AttributeProto &a)
   return AttributeProto::UNDEFINED;
 }
 
+/// Integers that are 0 or 1, in whatever operator of ONNX they stand: the schemas say so in prose
+/// alone, and runtimes read other numbers as they like (`keepdims` of 2 is none in one of them).
+static bool isFlag(llvm::StringRef attribute) {
+  static const llvm::StringSet<> flags = {"align_corners",
+                                          "allowzero",
+                                          "antialias",
+                                          "broadcast",
+                                          "ceil_mode",
+                                          "center_point_box",
+                                          "count_include_pad",
+                                          "detect_negative",
+                                          "detect_positive",
+                                          "exclude_outside",
+                                          "exclusive",
+                                          "fmod",
+                                          "input_forget",
+                                          "interleaved",
+                                          "inverse",
+                                          "is_case_sensitive",
+                                          "is_causal",
+                                          "is_test",
+                                          "keepdims",
+                                          "largest",
+                                          "layout",
+                                          "linear_before_reset",
+                                          "multi_class",
+                                          "new_axis",
+                                          "noop_with_empty_axes",
+                                          "one_class",
+                                          "onesided",
+                                          "output_sequence",
+                                          "periodic",
+                                          "reverse",
+                                          "saturate",
+                                          "select_last_index",
+                                          "sorted",
+                                          "spatial",
+                                          "storage_order",
+                                          "training_mode",
+                                          "transA",
+                                          "transB",
+                                          "upper",
+                                          "zeros"};
+  return flags.contains(attribute);
+}
+
 static std::string checkAttributes(const NodeView &node, const OpSchema &schema) {
   for (const auto &[name, attribute] : node.attributes) {
     auto expected = schema.attributes().find(name);
@@ -101,6 +148,10 @@ static std::string checkAttributes(const NodeView &node, const OpSchema &schema)
     if (type != wanted)
       return "attribute '" + printable(name) + "' is " + attributeTypeName(type) + " but must be " +
              attributeTypeName(wanted);
+    if (wanted == AttributeProto::INT && isFlag(name) && attribute.proto->i() != 0 &&
+        attribute.proto->i() != 1)
+      return "attribute '" + name + "' is " + std::to_string(attribute.proto->i()) +
+             " but must be 0 or 1";
     if ((wanted == AttributeProto::TENSOR && !attribute.proto->has_t()) ||
         (wanted == AttributeProto::GRAPH && !attribute.proto->has_g()) ||
         (wanted == AttributeProto::SPARSE_TENSOR && !attribute.proto->has_sparse_tensor()) ||
