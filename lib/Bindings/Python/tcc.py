@@ -236,8 +236,8 @@ class Model:
         self._names = [tensor.name for tensor in self.inputs]
         self._known, names = set(self._names), self._names
         self._pick = operator.itemgetter(*names) if count > 1 else lambda named: [named[name] for name in names]
-        self._readers = [_Input(tensor, slot).read for tensor, slot in zip(self.inputs, self._slots)]
-        self._takers = [(_Output if tensor.bits >= 8 else _PackedOutput)(tensor).take for tensor in self.outputs]
+        self._readers = [_Input(tensor, slot).reader() for tensor, slot in zip(self.inputs, self._slots)]
+        self._takers = [(_Output if tensor.bits >= 8 else _PackedOutput)(tensor).taker() for tensor in self.outputs]
         self._results = type("Results", (Results,), {"names": tuple(tensor.name for tensor in self.outputs)})
 
     def __call__(self, *inputs, wrap=None, **named):
@@ -328,20 +328,26 @@ class _Input:
         self.tensor, self.slot, self.dtype = tensor, slot, tensor.dtype if tensor.bits >= 8 else None
         self.shape, self.extents = None, None  # of the compact array that the slot describes
 
-    def read(self, value):
-        """Returns what keeps the slot's memory alive until the run is over."""
-        if type(value) is not _ndarray or value.dtype != self.dtype:
-            return self._any(value)
-        try:
-            address = _address(_byte(value))
-        except (TypeError, ValueError):  # not compact, read-only or empty
-            if not value.flags.c_contiguous or self.tensor.mutated:
-                return self._any(value)
-            address = value.__array_interface__["data"][0]
-        if value.shape != self.shape:
-            self._compact(value.shape)
-        self.slot.data = address
-        return value
+    def reader(self):
+        """A function that fills the slot and returns what keeps its memory alive until the run is over; what it
+        looks at in every call are its own variables, which cost less than attributes."""
+        slot, dtype, mutated, compact, any_value = self.slot, self.dtype, self.tensor.mutated, self._compact, self._any
+        array, byte, address_of = _ndarray, _byte, _address
+
+        def read(value):
+            if type(value) is not array or value.dtype != dtype:
+                return any_value(value)
+            try:
+                address = address_of(byte(value))
+            except (TypeError, ValueError):  # not compact, read-only or empty
+                if not value.flags.c_contiguous or mutated:
+                    return any_value(value)
+                address = value.__array_interface__["data"][0]
+            if value.shape != self.shape:
+                compact(value.shape)
+            slot.data = address
+            return value
+        return read
 
     def _compact(self, shape):
         slot, tensor = self.slot, self.tensor
@@ -431,18 +437,27 @@ class _Output:
         self.native = (tensor.code, tensor.bits) in _NUMPY
         self.dtype = tensor.dtype if self.native else np.dtype(f"uint{max(tensor.bits, 8)}")
 
-    def take(self, address):
-        words = _words_at(address)  # of a DLTensor: the data, the device, the rank and the type, the shape
-        dims = self.dims or (ctypes.c_int64 * (words[2] & 0xffffffff)).from_address
-        shape = dims(words[3])[:]
-        if shape != self.shape:
-            self.shape, self.block = shape, None
-            interface = {"data": (words[0], False), "shape": tuple(shape), "typestr": self.dtype.str, "version": 3}
-            array = np.asarray(_Block(address, self.delete or self._ending(address), interface))
-        else:
-            block = (self.block or self._make_block()).from_address(words[0])
+    def taker(self):
+        """A function from an output's address to its array; of a known shape it looks at the data alone."""
+        known = self.tensor.shape if self.tensor.shape is not None and all(type(d) is int for d in self.tensor.shape) else None
+        dims, dtype, native = self.dims, self.dtype, self.native
+        array, words_at = _ndarray, _words_at
+
+        def take(address):
+            words = words_at(address)  # of a DLTensor: the data, the device, the rank and the type, the shape
+            shape = known or (dims or (ctypes.c_int64 * (words[2] & 0xffffffff)).from_address)(words[3])[:]
+            if shape != self.shape:
+                return self._first(address, words[0], shape)
+            block = (self.block or self._make_block())(words[0])
             block.address = address
-            array = _ndarray(shape, self.dtype, block)
+            result = array(shape, dtype, block)
+            return result if native else result.view(self.tensor.dtype)
+        return take
+
+    def _first(self, address, data, shape):
+        self.shape, self.block = shape, None
+        interface = {"data": (data, False), "shape": tuple(shape), "typestr": self.dtype.str, "version": 3}
+        array = np.asarray(_Block(address, self.delete or self._ending(address), interface))
         return array if self.native else array.view(self.tensor.dtype)
 
     def _ending(self, address):
@@ -453,12 +468,15 @@ class _Output:
 
     def _make_block(self):
         delete, size = self.delete, math.prod(self.shape) * self.dtype.itemsize
-        self.block = type("Block", (ctypes.c_char * size,), {"__del__": lambda block: delete(block.address)})
+        self.block = type("Block", (ctypes.c_char * size,), {"__del__": lambda block: delete(block.address)}).from_address
         return self.block
 
 
 class _PackedOutput(_Output):
     """The same for elements below 8 bits, which are copied into one byte each."""
+
+    def taker(self):
+        return self.take
 
     def take(self, address):
         words = _words_at(address)
