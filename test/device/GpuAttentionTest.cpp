@@ -176,7 +176,7 @@ TEST_CASE("attention by mma.sync: head sizes, tails of queries and keys, types")
     checkMma(h.text(), h.inputs());
 }
 
-TEST_CASE("attention by mma.sync: every tile, stages, keys shared by warps and by blocks") {
+TEST_CASE("attention by mma.sync: every tile, stages, keys shared by warps and by blocks", "[long]") {
   struct Tile {
     unsigned rows, keys, threads, rowThreads;
   };
@@ -384,7 +384,7 @@ TEST_CASE("the general form of attention: threads of a row, rows and keys of a t
     }
 }
 
-TEST_CASE("attention by mma.sync does not spill on any architecture") {
+TEST_CASE("attention by mma.sync does not spill on any architecture", "[long]") {
   Heads hidden{96, 512, 512, 64, 64};
   hidden.score = causal(hidden);
   for (const GpuArch &arch : GpuArch::all())

@@ -83,7 +83,7 @@ TEST_CASE("functions of f64 need no libm") {
           {positive, small});
 }
 
-TEST_CASE("ptxas takes every form for every architecture, without spills") {
+TEST_CASE("ptxas takes every form for every architecture, without spills", "[long]") {
   auto ptxas = llvm::cantFail(emit::Ptxas::find());
   if (!ptxas) {
     WARN("no ptxas on this machine: PTX is not assembled");
@@ -151,7 +151,7 @@ TEST_CASE("matrix units multiply f64 on every architecture, without spills") {
   }
 }
 
-TEST_CASE("the template for wgmma neither spills nor serialises") {
+TEST_CASE("the template for wgmma neither spills nor serialises", "[long]") {
   const GpuArch &arch = *GpuArch::find("sm_90a");
   for (const char *type : {"bf16", "f16"})
     for (int columns : {64, 200, 512, 4096, 8192})
@@ -385,7 +385,7 @@ TEST_CASE("wgmma takes no convolution that a tensor map has no room for") {
   CHECK(!takes(convolutionOf("bf16", "bf16", 64, 64, 1, 9, 1))); // far apart
 }
 
-TEST_CASE("the template for mma.sync does not spill on any architecture") {
+TEST_CASE("the template for mma.sync does not spill on any architecture", "[long]") {
   struct Case {
     const char *type, *result;
     int m, n, k;

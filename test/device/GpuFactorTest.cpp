@@ -157,7 +157,7 @@ TEST_CASE("a matrix that is not positive definite shows on the diagonal") {
   check(call({x}, {x}, "cholesky"), {Tensor::ofReals(DType::F32, {40, 40}, values)});
 }
 
-TEST_CASE("ptxas takes kernels of matrices, without spills") {
+TEST_CASE("ptxas takes kernels of matrices, without spills", "[long]") {
   for (const char *name : {"sm_80", "sm_90a"}) {
     const GpuArch &arch = *GpuArch::find(name);
     for (auto [n, element] :

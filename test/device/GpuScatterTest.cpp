@@ -168,7 +168,7 @@ static bool isInFixedPoint(const std::string &text) {
   return ptxOf(text, *GpuArch::find("sm_90a")).find(".add.u64") != std::string::npos;
 }
 
-TEST_CASE("sums in fixed point: of elements, whatever their size") {
+TEST_CASE("sums in fixed point: of elements, whatever their size", "[long]") {
   // Several sums of each place, one of each; numbers that are all subnormal, near the largest, or
   // tell each other's digits apart.
   for (auto [places, updates] : {std::pair<int64_t, int64_t>{5, 5000}, {900, 7000}})
@@ -200,7 +200,7 @@ TEST_CASE("sums in fixed point: of elements, whatever their size") {
         {random(DType::F32, {40}), indices({4000}, 0, 39), random(DType::F32, {4000}, 0, 0)});
 }
 
-TEST_CASE("sums in fixed point: of f64") {
+TEST_CASE("sums in fixed point: of f64", "[long]") {
   // As above, and numbers whose lowest digits lie below all that an f64 can be.
   for (auto [places, updates] : {std::pair<int64_t, int64_t>{5, 5000}, {900, 7000}, {7, 40000}})
     for (double size : {1e-322, 4e-308, 1e-290, 1.0, 1e300, 1e303}) {
@@ -286,7 +286,7 @@ TEST_CASE("sums in fixed point: short rows, and tuples of indices") {
         {random(DType::F32, {9, 50, 2}), indices({800, 2}, 0, 9), random(DType::F32, {800, 2})});
 }
 
-TEST_CASE("sums in fixed point are assembled for every architecture") {
+TEST_CASE("sums in fixed point are assembled for every architecture", "[long]") {
   for (const GpuArch &arch : GpuArch::all())
     if (!arch.simulated)
       for (const char *type : {"f32", "f64"})

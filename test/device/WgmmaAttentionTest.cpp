@@ -65,7 +65,7 @@ std::string textOf(const Case &c) {
 
 } // namespace
 
-TEST_CASE("attention on wgmma neither spills nor serialises") {
+TEST_CASE("attention on wgmma neither spills nor serialises", "[long]") {
   const GpuArch &arch = *GpuArch::find("sm_90a");
   for (const Case &c : {Case{"bf16", 512, 512, 64, 64, false, false},
                         {"bf16", 4096, 4096, 128, 128, false, false},

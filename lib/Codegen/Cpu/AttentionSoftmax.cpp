@@ -1,4 +1,15 @@
 //===- AttentionSoftmax.cpp - The running softmax of a block of keys ------===//
+//
+// Scores of a block of keys are in memory when this begins. Each row is passed over twice: once for
+// what the region makes of the scores and the largest of them, once for the exponentials of their
+// distance to it, which take the scores' place, and their sum. Keys past the end count as minus
+// infinity in the first pass, so that the second needs no mask.
+//
+// Blocks of keys come one after the other. What earlier ones gave was shifted by another largest
+// score: `corrections` holds, row by row, what its sums are multiplied by. Sums stay lanes until the
+// last block. A row that has seen nothing is shifted by 0, as infinities have no difference.
+//
+//===----------------------------------------------------------------------===//
 #include "AttentionEmitter.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

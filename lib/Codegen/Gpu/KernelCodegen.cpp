@@ -1,4 +1,12 @@
 //===- KernelCodegen.cpp - kernel.launch → a GPU kernel -------------------===//
+//
+// The schedule of a launch names its form, and with it the template that writes the kernel; here is
+// what all have in common: the parameters, which the launch emitter passes in the same order, the
+// bounds on threads and blocks that ptxas allots registers by, and the way from MLIR to LLVM's
+// dialect. Operations of NVVM without an intrinsic of LLVM's become inline PTX. Functions that no
+// kernel may call are an error here rather than of ptxas.
+//
+//===----------------------------------------------------------------------===//
 #include "BoxedAttention.h"
 #include "MatrixTile.h"
 #include "ScheduleChoice.h"

@@ -1,4 +1,13 @@
 //===- ContribWords.cpp - Words of com.microsoft ------------------------------===//
+//
+// Operators of ONNX Runtime that read words: hashes of elements and of n-grams, words made of their
+// characters, and searches that write a sentence token by token, whose rules are TokenSearch's.
+//
+// Hashes wrap at the width of their type, as the originals do in C. What lies before a sentence is
+// joined to it before anything is read, and what lies before the text that a token belongs to is
+// replaced by a select, so that no place is out of bounds.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Onnx/Operands.h"

@@ -171,7 +171,7 @@ TEST_CASE("operators along an axis agree with the interpreter") {
 }
 
 // Several vectors a line, and lines that fill them, with what is left at the end.
-TEST_CASE("operators along long axes agree with the interpreter") {
+TEST_CASE("operators along long axes agree with the interpreter", "[long]") {
   for (const std::string &cpu : runnableCpus())
     for (DType type : {DType::F32, DType::F64, DType::BF16, DType::I64, DType::U8, DType::Bool})
       DYNAMIC_SECTION(cpu << " " << dtypeName(type).str()) {
@@ -181,7 +181,7 @@ TEST_CASE("operators along long axes agree with the interpreter") {
 }
 
 // A task scans a run of each row, of which there are some, and the last is shorter than a vector.
-TEST_CASE("scans across long rows agree with the interpreter") {
+TEST_CASE("scans across long rows agree with the interpreter", "[long]") {
   for (const std::string &cpu : runnableCpus())
     for (DType type : {DType::F32, DType::F64, DType::BF16, DType::I64, DType::I32, DType::U8})
       DYNAMIC_SECTION(cpu << " " << dtypeName(type).str()) {
@@ -192,7 +192,7 @@ TEST_CASE("scans across long rows agree with the interpreter") {
 
 // So many that they are cut before they are sorted, most of them more than once, and some hardly
 // different.
-TEST_CASE("long lines are sorted as the interpreter does") {
+TEST_CASE("long lines are sorted as the interpreter does", "[long]") {
   std::string cpu = runnableCpus().back();
   for (DType type : {DType::F32, DType::F16, DType::F8E4M3FN, DType::I32, DType::U32, DType::I4,
                      DType::Bool, DType::I64, DType::U64, DType::F64})
@@ -225,7 +225,7 @@ TEST_CASE("long lines are sorted as the interpreter does") {
       }
 }
 
-TEST_CASE("operators along an axis agree where there are no elements") {
+TEST_CASE("operators along an axis agree where there are no elements", "[long]") {
   std::string cpu = runnableCpus().back();
   for (DType type :
        {DType::F32, DType::BF16, DType::F8E4M3FN, DType::I4, DType::U8, DType::I64, DType::Bool})

@@ -220,7 +220,7 @@ static void fouriersAgree(const std::string &cpu, const Form &form,
   agree(*module, inputs, cpu, form.type, 40);
 }
 
-TEST_CASE("Fourier transforms of many lengths agree with the interpreter") {
+TEST_CASE("Fourier transforms of many lengths agree with the interpreter", "[long]") {
   using Shape = llvm::SmallVector<int64_t>;
   constexpr int64_t kLengths[] = {1, 2, 3, 4, 7, 8, 12, 16, 30, 64, 77, 100, 128, 400};
   for (const std::string &cpu : runnableCpus())
@@ -240,7 +240,7 @@ TEST_CASE("Fourier transforms of many lengths agree with the interpreter") {
 
 // Lines that are done one by one, or two real ones at a time, of which one may be missing; with
 // large prime factors, as convolutions.
-TEST_CASE("Fourier transforms of long lines agree with the interpreter") {
+TEST_CASE("Fourier transforms of long lines agree with the interpreter", "[long]") {
   constexpr int64_t kLengths[] = {64, 66, 67, 91, 221, 256, 362, 509, 1000, 2048, 4095};
   for (const std::string &cpu : runnableCpus())
     for (const Form &form : kForms)

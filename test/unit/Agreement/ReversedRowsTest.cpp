@@ -31,7 +31,7 @@ static std::string turned(const std::string &element, int64_t rows, int64_t colu
          "  return %v, %r : " + y + ", " + x + "\n}\n";
 }
 
-TEST_CASE("transposed tensors that lie backwards agree with the interpreter") {
+TEST_CASE("transposed tensors that lie backwards agree with the interpreter", "[long]") {
   struct {
     DType type;
     std::string name;
