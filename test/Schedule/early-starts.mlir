@@ -92,3 +92,85 @@ func.func @long(%x: tensor<1024x4096xbf16>, %y: tensor<?x4096xbf16>, %v: tensor<
   } {schedule = #gpu.schedules<sm_90a = <form = skinny, threads = 256, lanes = 8, columns = 1>>} -> tensor<1x4096xbf16>
   return
 }
+
+// What needs nothing of a check of indices runs beside it, and a check beside what does not need it. Not where
+// both have scratch memory, where the second reads the first, where it changes what the first reads, or
+// may be given memory that the first was the last to read.
+// CHECK-LABEL: @checked
+// CHECK: form = row, threads = 64, row_threads = 64, next_beside = true>
+// CHECK: form = row, threads = 32, row_threads = 32, next_beside = true, beside = true>
+// CHECK: form = loop, threads = 128, beside = true>
+// CHECK: form = loop, threads = 256>
+func.func @checked(%i: tensor<64xi64>, %j: tensor<32xi64>, %t: tensor<90xf32>) -> (tensor<i1>, tensor<i1>, tensor<64xf32>) {
+  %0 = kernel.launch row[0] "check" ins(%i : tensor<64xi64>) sizes() {
+  ^bb0(%a: tensor<64xi64>):
+    %z = prim.constant dense<0> : tensor<64xi64>
+    %c = prim.compare lt %a, %z : (tensor<64xi64>, tensor<64xi64>) -> tensor<64xi1>
+    %r = prim.reduce any %c [0] : (tensor<64xi1>) -> tensor<i1>
+    kernel.yield %r : tensor<i1>
+  } {schedule = #gpu.schedules<sm_90a = <form = row, threads = 64, row_threads = 64>>} -> tensor<i1>
+  %1 = kernel.launch row[0] "check" ins(%j : tensor<32xi64>) sizes() {
+  ^bb0(%a: tensor<32xi64>):
+    %z = prim.constant dense<0> : tensor<32xi64>
+    %c = prim.compare lt %a, %z : (tensor<32xi64>, tensor<32xi64>) -> tensor<32xi1>
+    %r = prim.reduce any %c [0] : (tensor<32xi1>) -> tensor<i1>
+    kernel.yield %r : tensor<i1>
+  } {schedule = #gpu.schedules<sm_90a = <form = row, threads = 32, row_threads = 32>>} -> tensor<i1>
+  %2 = kernel.launch loop "take" ins(%t, %i : tensor<90xf32>, tensor<64xi64>) sizes() {
+  ^bb0(%a: tensor<90xf32>, %b: tensor<64xi64>):
+    %r = prim.take %a, %b axis 0 : (tensor<90xf32>, tensor<64xi64>) -> tensor<64xf32>
+    kernel.yield %r : tensor<64xf32>
+  } {schedule = #gpu.schedules<sm_90a = <form = loop, threads = 128>>} -> tensor<64xf32>
+  %3 = kernel.launch loop "neg" ins(%2 : tensor<64xf32>) sizes() {
+  ^bb0(%a: tensor<64xf32>):
+    %r = prim.neg %a : (tensor<64xf32>) -> tensor<64xf32>
+    kernel.yield %r : tensor<64xf32>
+  } {schedule = #gpu.schedules<sm_90a = <form = loop, threads = 256>>} -> tensor<64xf32>
+  return %0, %1, %3 : tensor<i1>, tensor<i1>, tensor<64xf32>
+}
+
+// CHECK-LABEL: @apart
+// CHECK: form = loop, threads = 32>
+// CHECK: form = row, threads = 64, row_threads = 64>
+// CHECK: form = loop, threads = 128, next_beside = true>
+// CHECK: form = row, threads = 64, row_threads = 64, scratch_bytes = 4096, beside = true>
+// CHECK: form = row, threads = 96, row_threads = 96, scratch_bytes = 4096>
+// CHECK: form = scatter, threads = 128>
+func.func @apart(%i: tensor<64xi64>, %t: tensor<90xf32>) -> (tensor<i1>, tensor<64xf32>, tensor<i1>, tensor<i64>, tensor<64xi64>) {
+  %0 = kernel.launch loop "neg" ins(%i : tensor<64xi64>) sizes() {
+  ^bb0(%a: tensor<64xi64>):
+    %r = prim.neg %a : (tensor<64xi64>) -> tensor<64xi64>
+    kernel.yield %r : tensor<64xi64>
+  } {schedule = #gpu.schedules<sm_90a = <form = loop, threads = 32>>} -> tensor<64xi64>
+  %1 = kernel.launch row[0] "check" ins(%0 : tensor<64xi64>) sizes() {
+  ^bb0(%a: tensor<64xi64>):
+    %z = prim.constant dense<0> : tensor<64xi64>
+    %c = prim.compare lt %a, %z : (tensor<64xi64>, tensor<64xi64>) -> tensor<64xi1>
+    %r = prim.reduce any %c [0] : (tensor<64xi1>) -> tensor<i1>
+    kernel.yield %r : tensor<i1>
+  } {schedule = #gpu.schedules<sm_90a = <form = row, threads = 64, row_threads = 64>>} -> tensor<i1>
+  %2 = kernel.launch loop "take" ins(%t, %i : tensor<90xf32>, tensor<64xi64>) sizes() {
+  ^bb0(%a: tensor<90xf32>, %b: tensor<64xi64>):
+    %r = prim.take %a, %b axis 0 : (tensor<90xf32>, tensor<64xi64>) -> tensor<64xf32>
+    kernel.yield %r : tensor<64xf32>
+  } {schedule = #gpu.schedules<sm_90a = <form = loop, threads = 128>>} -> tensor<64xf32>
+  %3 = kernel.launch row[0] "check" ins(%i : tensor<64xi64>) sizes() {
+  ^bb0(%a: tensor<64xi64>):
+    %z = prim.constant dense<0> : tensor<64xi64>
+    %c = prim.compare lt %a, %z : (tensor<64xi64>, tensor<64xi64>) -> tensor<64xi1>
+    %r = prim.reduce any %c [0] : (tensor<64xi1>) -> tensor<i1>
+    kernel.yield %r : tensor<i1>
+  } {schedule = #gpu.schedules<sm_90a = <form = row, threads = 64, row_threads = 64, scratch_bytes = 4096>>} -> tensor<i1>
+  %4 = kernel.launch row[0] "sum" ins(%i : tensor<64xi64>) sizes() {
+  ^bb0(%a: tensor<64xi64>):
+    %r = prim.reduce sum %a [0] : (tensor<64xi64>) -> tensor<i64>
+    kernel.yield %r : tensor<i64>
+  } {schedule = #gpu.schedules<sm_90a = <form = row, threads = 96, row_threads = 96, scratch_bytes = 4096>>} -> tensor<i64>
+  %5 = kernel.launch special "insert" ins(%i, %4 : tensor<64xi64>, tensor<i64>) sizes() {
+  ^bb0(%a: tensor<64xi64>, %b: tensor<i64>):
+    %u = prim.reshape %b sizes() : (tensor<i64>) -> tensor<1xi64>
+    %r = prim.insert_slice %a, %u starts [3]() steps [1] : (tensor<64xi64>, tensor<1xi64>) -> tensor<64xi64>
+    kernel.yield %r : tensor<64xi64>
+  } {schedule = #gpu.schedules<sm_90a = <form = scatter, threads = 128>>} -> tensor<64xi64>
+  return %1, %2, %3, %4, %5 : tensor<i1>, tensor<64xf32>, tensor<i1>, tensor<i64>, tensor<64xi64>
+}

@@ -266,19 +266,27 @@ TEST_CASE("a kernel lets the next one start where its schedule says so") {
                                "%y = prim.exp %x : (tensor<64xf32>) -> tensor<64xf32>"));
   kernel::LaunchOp launch;
   module->walk([&](kernel::LaunchOp op) { launch = op; });
-  auto s = codegen::device::chooseSchedule(launch, arch);
-  for (bool early : {false, true}) {
-    auto schedule = codegen::device::Schedule::get(
-        &context(), s.getForm(), s.getThreads(), s.getLanes(), s.getVectors(), s.getRowThreads(),
-        s.getKept(), s.getRows(), s.getColumns(), s.getDepth(), s.getSharedBytes(),
-        s.getMostBlocks(), s.getSplit(), s.getScratchBytes(), s.getIndexBits(), early);
+  // Beside the one before, a kernel waits at its end; what is beside it starts when it has waited,
+  // or at once if it is beside another one itself.
+  for (auto [early, next, beside] : {std::array{false, false, false},
+                                     {true, false, false},
+                                     {false, true, false},
+                                     {false, false, true},
+                                     {false, true, true}}) {
+    auto schedule =
+        codegen::device::Schedule::get(&context(), codegen::device::Form::Loop, 256, 1, 1, 0, 0, 0,
+                                       0, 0, 0, 0, 1, 0, 32, early, next, beside);
     auto kernel = kernelModule(launch, "k", schedule, arch);
     REQUIRE(kernel);
     REQUIRE(succeeded(codegen::device::lowerKernelModule(*kernel, schedule)));
     std::string ptx = llvm::cantFail(emit::emitPtx(*kernel, arch));
     INFO(ptx);
-    CHECK(contains(ptx, "griddepcontrol.launch_dependents") == early);
-    CHECK(contains(ptx, "griddepcontrol.wait"));
+    size_t wait = ptx.find("griddepcontrol.wait"), lets = ptx.find("griddepcontrol.launch_dep");
+    size_t read = ptx.find("ld.global"), write = ptx.find("st.global");
+    CHECK((beside ? write < wait : wait < read));
+    CHECK((lets != std::string::npos) == (early || next));
+    if (early || next)
+      CHECK((lets < wait) == (early || beside));
   }
 }
 

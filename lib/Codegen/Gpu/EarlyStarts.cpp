@@ -8,9 +8,14 @@
 // whose blocks are bound by memory and gain by having their weights early, and behind such a one in
 // front of what has no tiles. All others start when the blocks of the one before have ended.
 //
+// What needs nothing of the kernel before it, as nothing needs a check of indices, need not wait
+// for it at all: it runs beside that one, and waits at its end, so that who comes next may go by it
+// alone. That one lets it start when it has waited itself, so that the work before both has ended.
+//
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Analysis/InPlace.h"
 #include "tcc/Codegen/Gpu/ScheduleModel.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 
@@ -61,38 +66,109 @@ bool letsNextStart(kernel::LaunchOp launch, Schedule schedule, kernel::LaunchOp 
          (streamsNarrow(next, nextSchedule) || (streamsNarrow(launch, schedule) && !tiled));
 }
 
+/// Whether the template of a form has neither tiles nor a place of its own where it waits.
+bool waitsAtOneEnd(kernel::LaunchOp launch, Schedule schedule) {
+  return launch.getKind() != kernel::KernelKind::Attention && !productOf(launch) &&
+         llvm::is_contained({Form::Loop, Form::Transpose, Form::Column, Form::Row, Form::Line,
+                             Form::Scatter, Form::Collect},
+                            schedule.getForm());
+}
+
+/// What a tensor is that only has another shape.
+Value memoryOf(Value tensor) {
+  while (auto reshape = tensor.getDefiningOp<prim::ReshapeOp>())
+    tensor = reshape.getX();
+  return tensor;
+}
+
+/// Whether `value` comes from a result of `launch`, of the same block, by any operator.
+bool comesFrom(Value value, kernel::LaunchOp launch) {
+  Operation *from = value.getDefiningOp();
+  if (!from || from->getBlock() != launch->getBlock() || from->isBeforeInBlock(launch))
+    return false;
+  return from == launch || from->getNumRegions() > 0 ||
+         llvm::any_of(from->getOperands(), [&](Value v) { return comesFrom(v, launch); });
+}
+
+/// Whether `next` neither reads what `launch` writes nor may be given memory that it reads. What
+/// the caller gave is nobody else's; anything else may be given to others when `launch` was the
+/// last to read it, so `next` must read it too.
+bool sharesNothing(kernel::LaunchOp launch, kernel::LaunchOp next) {
+  if (llvm::any_of(next->getOperands(), [&](Value v) { return comesFrom(v, launch); }))
+    return false;
+  SmallVector<Value> reads, overwrites;
+  for (Value v : next.getInputs())
+    reads.push_back(memoryOf(v));
+  for (unsigned i : overwritableInputs(next))
+    overwrites.push_back(reads[i]);
+  return llvm::all_of(launch.getInputs(), [&](Value v) {
+    if (!isa<RankedTensorType>(v.getType()))
+      return true;
+    Value memory = memoryOf(v);
+    auto argument = dyn_cast<BlockArgument>(memory);
+    bool given = argument && isa<func::FuncOp>(argument.getOwner()->getParentOp());
+    return (given || llvm::is_contained(reads, memory)) && !llvm::is_contained(overwrites, memory);
+  });
+}
+
+/// Whether `next` may run beside `launch`: both are short of work for the machine's tiles, and
+/// counters in scratch memory are of one of them at most.
+bool runsBeside(kernel::LaunchOp launch, Schedule schedule, kernel::LaunchOp next,
+                Schedule nextSchedule) {
+  return waitsAtOneEnd(launch, schedule) && waitsAtOneEnd(next, nextSchedule) && isShort(launch) &&
+         (schedule.getScratchBytes() == 0 || nextSchedule.getScratchBytes() == 0);
+}
+
+struct Starts {
+  bool nextEarly, nextBeside, beside;
+};
+
+Schedule withStarts(Schedule s, Starts starts) {
+  return Schedule::get(s.getContext(), s.getForm(), s.getThreads(), s.getLanes(), s.getVectors(),
+                       s.getRowThreads(), s.getKept(), s.getRows(), s.getColumns(), s.getDepth(),
+                       s.getSharedBytes(), s.getMostBlocks(), s.getSplit(), s.getScratchBytes(),
+                       s.getIndexBits(), starts.nextEarly, starts.nextBeside, starts.beside);
+}
+
 class EarlyStartsPass : public tcc::impl::EarlyStartsPassBase<EarlyStartsPass> {
   void runOnOperation() override {
     // The launch of each block that came last, and its schedules.
     getOperation()->walk([](Block *block) {
       kernel::LaunchOp last;
+      bool follows = true;
       for (Operation &op : *block) {
         auto launch = dyn_cast<kernel::LaunchOp>(op);
-        if (!launch || !isa_and_nonnull<SchedulesAttr>(launch.getScheduleAttr()))
+        if (!launch || !isa_and_nonnull<SchedulesAttr>(launch.getScheduleAttr())) {
+          if (op.getNumRegions() > 0) // where others may be launched
+            follows = false;
           continue;
+        }
         if (last)
-          mark(last, launch);
+          mark(last, launch, follows);
         last = launch;
+        follows = true;
       }
     });
   }
 
-  static void mark(kernel::LaunchOp launch, kernel::LaunchOp next) {
+  /// `follows`: nothing is launched between the two.
+  static void mark(kernel::LaunchOp launch, kernel::LaunchOp next, bool follows) {
     auto schedules = cast<SchedulesAttr>(launch.getScheduleAttr());
     auto following = cast<SchedulesAttr>(next.getScheduleAttr());
-    SmallVector<Schedule> marked;
+    SmallVector<Schedule> marked, markedNext(following.getSchedules());
+    follows &= sharesNothing(launch, next);
     for (auto [arch, s] : llvm::zip(schedules.getArchs(), schedules.getSchedules())) {
+      auto at = llvm::find(following.getArchs(), arch) - following.getArchs().begin();
       Schedule after = following.find(arch.getValue());
-      marked.push_back(after && letsNextStart(launch, s, next, after) ? withNextEarly(s) : s);
+      bool early = after && letsNextStart(launch, s, next, after);
+      bool beside = after && !early && follows && runsBeside(launch, s, next, after);
+      marked.push_back(withStarts(s, {early, beside, s.getBeside()}));
+      if (beside)
+        markedNext[at] = withStarts(after, {false, false, true});
     }
-    launch.setScheduleAttr(SchedulesAttr::get(launch.getContext(), schedules.getArchs(), marked));
-  }
-
-  static Schedule withNextEarly(Schedule s) {
-    return Schedule::get(s.getContext(), s.getForm(), s.getThreads(), s.getLanes(), s.getVectors(),
-                         s.getRowThreads(), s.getKept(), s.getRows(), s.getColumns(), s.getDepth(),
-                         s.getSharedBytes(), s.getMostBlocks(), s.getSplit(), s.getScratchBytes(),
-                         s.getIndexBits(), /*next_early=*/true);
+    MLIRContext *context = launch.getContext();
+    launch.setScheduleAttr(SchedulesAttr::get(context, schedules.getArchs(), marked));
+    next.setScheduleAttr(SchedulesAttr::get(context, following.getArchs(), markedNext));
   }
 };
 

@@ -106,12 +106,19 @@ void device::KernelFrame::startEarly() {
     return;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&function.getBody().front());
-  if (schedule.getNextEarly())
-    controlStart(b, "griddepcontrol.launch_dependents;");
+  auto letNextStart = [&] { controlStart(b, "griddepcontrol.launch_dependents;"); };
+  bool beside = schedule.getBeside();
+  // Beside the kernel before, which has waited, the work before both has ended.
+  if (schedule.getNextEarly() || (beside && schedule.getNextBeside()))
+    letNextStart();
   if (awaits)
     return;
   prefetchVectors();
+  if (beside)
+    b.setInsertionPoint(function.getBody().back().getTerminator());
   awaitEarlierWork();
+  if (!beside && schedule.getNextBeside())
+    letNextStart();
 }
 
 Value device::KernelFrame::shared(Type element, int64_t count, StringRef what) {

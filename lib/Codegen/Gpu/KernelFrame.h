@@ -31,7 +31,8 @@ struct KernelFrame : LaunchFrame {
   void barrier();
   /// Where kernels start early (GpuArch::pdl), the work before this one in its stream has ended
   /// from here on. Before it, a thread touches nothing that such work writes, and writes nothing. A
-  /// kernel that has no such place waits before anything else.
+  /// kernel that has no such place waits before anything else, or at its end where its schedule
+  /// says that it runs beside the one before.
   void awaitEarlierWork();
   /// Shared memory of the block: an array of `count` elements.
   mlir::Value shared(mlir::Type element, int64_t count, llvm::StringRef what);

@@ -38,11 +38,14 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, Form form, unsigned thre
                                    unsigned rows, unsigned columns, unsigned depth,
                                    unsigned /*sharedBytes*/, unsigned mostBlocks, unsigned split,
                                    unsigned /*scratchBytes*/, unsigned indexBits,
-                                   bool /*nextEarly*/) {
+                                   bool /*nextEarly*/, bool nextBeside, bool beside) {
   bool tiles = form == Form::Product || form == Form::Wgmma || form == Form::Attention ||
                form == Form::MmaAttention;
   if (indexBits != 32 && indexBits != 64)
     return emitError() << "index_bits is " << indexBits << ", neither 32 nor 64";
+  bool waitsWithin = form == Form::Wgmma || form == Form::SkinnyMma || form == Form::WgmmaAttention;
+  if (waitsWithin && (beside || nextBeside))
+    return emitError() << "a kernel that waits within its template has none beside it";
   bool shares = form == Form::Row || form == Form::Column || form == Form::MmaAttention;
   if (shares && (rowThreads == 0 || threads % rowThreads != 0))
     return emitError() << "row_threads is " << rowThreads << ", which is no part of " << threads

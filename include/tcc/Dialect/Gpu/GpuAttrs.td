@@ -55,7 +55,8 @@ def Gpu_ScheduleAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedule", "schedule"> 
     A block has `threads` threads and asks for `shared_bytes` of dynamic shared memory; a launch for
     `scratch_bytes` of the device's, in which the `split` blocks meet that share a row, columns, a tile or keys.
     Indices have `index_bits` bits. With `next_early` the next kernel of the stream may start once all blocks of
-    this one have.
+    this one have; with `next_beside`, once all of them know that the work before this one has ended. That
+    one is `beside` it then: it needs nothing of this one, and waits for it when it has done all else.
 
         #gpu.schedule<form = loop, threads = 256, lanes = 4, index_bits = 32>
   }];
@@ -66,7 +67,18 @@ def Gpu_ScheduleAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedule", "schedule"> 
                         Gpu_DefaultSize<"0">:$shared_bytes, Gpu_DefaultSize<"0">:$most_blocks,
                         Gpu_DefaultSize<"1">:$split, Gpu_DefaultSize<"0">:$scratch_bytes,
                         Gpu_DefaultSize<"64">:$index_bits,
-                        DefaultValuedParameter<"bool", "false">:$next_early);
+                        DefaultValuedParameter<"bool", "false">:$next_early,
+                        DefaultValuedParameter<"bool", "false">:$next_beside,
+                        DefaultValuedParameter<"bool", "false">:$beside);
+  let builders = [
+    AttrBuilder<(ins "::tcc::gpu::Form":$form, "unsigned":$threads, "unsigned":$lanes, "unsigned":$vectors,
+                     "unsigned":$rowThreads, "unsigned":$kept, "unsigned":$rows, "unsigned":$columns,
+                     "unsigned":$depth, "unsigned":$sharedBytes, "unsigned":$mostBlocks, "unsigned":$split,
+                     "unsigned":$scratchBytes, "unsigned":$indexBits, "bool":$nextEarly), [{
+      return $_get($_ctxt, form, threads, lanes, vectors, rowThreads, kept, rows, columns, depth, sharedBytes,
+                   mostBlocks, split, scratchBytes, indexBits, nextEarly, false, false);
+    }]>
+  ];
 }
 
 def Gpu_SchedulesAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedules", "schedules"> {
