@@ -107,6 +107,8 @@ bool tcc::fusion::isHost(Operation *op) {
 
 bool tcc::fusion::readsMemory(OpOperand &use) {
   Operation *op = use.getOwner();
+  if (isa<prim::ScatterRunsOp>(op)) // every element is written where it was read
+    return false;
   if (prim::has<prim::UpdatesFirst>(op))
     return use.getOperandNumber() == 0;
   return isContraction(op) || !(isPointwise(op) || isFree(op) || op->hasTrait<prim::Reduction>());

@@ -117,6 +117,26 @@ llvm::Expected<Tensor> scatterNd(prim::ScatterNdOp op, Operands operands) {
   });
 }
 
+llvm::Expected<Tensor> scatterRuns(prim::ScatterRunsOp op, Operands operands) {
+  const Tensor &x = operands[0], &begins = operands[1], &updates = operands[2];
+  llvm::SmallVector<int64_t> expected(x.shape());
+  expected[0] = updates.dim(0);
+  if (begins.dim(0) != x.dim(0) || updates.shape() != llvm::ArrayRef(expected))
+    return userError("runs that begin at " + shapeText(begins.shape()) + " of updates of shape " +
+                     shapeText(updates.shape()) + " do not fit a tensor of shape " +
+                     shapeText(x.shape()));
+  int64_t slice = *elementCount(x.shape().drop_front()), count = updates.dim(0);
+  std::vector<int64_t> first = begins.integers();
+  first.push_back(count);
+  for (int64_t &i : first)
+    i = std::clamp<int64_t>(i, 0, count);
+  return scattered(op.getKind(), x, updates, [&](auto apply) {
+    for (int64_t row = 0; row < x.dim(0); ++row)
+      for (int64_t update = first[row]; update < first[row + 1]; ++update)
+        apply(row * slice, update * slice, slice);
+  });
+}
+
 llvm::Expected<Tensor> insertSlice(prim::InsertSliceOp op, Operands operands) {
   const Tensor &x = operands[0], &update = operands[1];
   auto starts = mixedValues(op.getStaticStarts(), valuesOf(op.getStarts(), operands));
@@ -149,6 +169,7 @@ void addScatter(Evaluators &all) {
   using namespace prim;
   all.add<ScatterAlongOp, scatterAlong>();
   all.add<ScatterNdOp, scatterNd>();
+  all.add<ScatterRunsOp, scatterRuns>();
   all.add<InsertSliceOp, insertSlice>();
 }
 

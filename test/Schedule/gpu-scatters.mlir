@@ -37,3 +37,29 @@ func.func @open(%x: tensor<?xi64>, %i: tensor<30000xi64>, %u: tensor<30000xi64>,
   } -> tensor<?xf32>
   return
 }
+
+// Few updates of rows are done in one phase, with two bits a row in shared memory.
+// CHECK-LABEL: @few
+// CHECK: <form = scatter, threads = 512, lanes = 8, row_threads = 8, shared_bytes = 25000, split = 264, index_bits = 32>
+func.func @few(%x: tensor<100000x64xbf16>, %i: tensor<4096x1xi64>, %u: tensor<4096x64xbf16>) {
+  %0 = kernel.launch special "scatter_along" ins(%x, %i, %u : tensor<100000x64xbf16>, tensor<4096x1xi64>, tensor<4096x64xbf16>) sizes() {
+  ^bb0(%a: tensor<100000x64xbf16>, %b: tensor<4096x1xi64>, %c: tensor<4096x64xbf16>):
+    %e = prim.broadcast %b axes [0, 1] sizes() : (tensor<4096x1xi64>) -> tensor<4096x64xi64>
+    %d = prim.scatter_along add %a, %e, %c axis 0 : (tensor<100000x64xbf16>, tensor<4096x64xi64>, tensor<4096x64xbf16>) -> tensor<100000x64xbf16>
+    kernel.yield %d : tensor<100000x64xbf16>
+  } -> tensor<100000x64xbf16>
+  return
+}
+
+// Few updates of lines across: a block each brings those of a line in order while others copy. Of 128 in each of 768 lines
+// everybody looked at all before.
+// CHECK-LABEL: @across
+// CHECK: <form = scatter, threads = 256, row_threads = 1, split = 396, scratch_bytes = {{[0-9]+}}, index_bits = 32>
+func.func @across(%x: tensor<50257x768xbf16>, %i: tensor<128x768xi64>, %u: tensor<128x768xbf16>) {
+  %0 = kernel.launch special "scatter_along" ins(%x, %i, %u : tensor<50257x768xbf16>, tensor<128x768xi64>, tensor<128x768xbf16>) sizes() {
+  ^bb0(%a: tensor<50257x768xbf16>, %b: tensor<128x768xi64>, %c: tensor<128x768xbf16>):
+    %d = prim.scatter_along add %a, %b, %c axis 0 : (tensor<50257x768xbf16>, tensor<128x768xi64>, tensor<128x768xbf16>) -> tensor<50257x768xbf16>
+    kernel.yield %d : tensor<50257x768xbf16>
+  } -> tensor<50257x768xbf16>
+  return
+}

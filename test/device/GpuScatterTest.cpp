@@ -49,6 +49,61 @@ TEST_CASE("sorted scatters: rows, of several types and kinds, some of which go n
          random(DType::I32, {2200, 8}, -9, 9)});
 }
 
+static bool notesTouched(const std::string &text) {
+  codegen::device::Schedule s = scheduleOf(text);
+  return s.getForm() == codegen::device::Form::Scatter && s.getRowThreads() && s.getSharedBytes();
+}
+
+TEST_CASE("few updates of rows, in one phase") {
+  for (const char *kind : {"assign", "add", "mul", "min"})
+    for (auto [type, d] : {std::pair("f32", DType::F32), {"bf16", DType::BF16}}) {
+      // Few rows have several; then many; then one has all, which a sum is long for.
+      for (auto [rows, updates, first, last] :
+           {std::array{3000, 70, -9, 3020}, {700, 700, 3, 90}, {700, 100, 5, 5}}) {
+        int64_t most = rows, count = updates;
+        std::string text =
+            rowsOf(kind, type, std::to_string(rows), std::to_string(updates), "24", "24");
+        INFO(text);
+        CHECK(notesTouched(text));
+        check(text,
+              {random(d, {most, 24}), indices({count, 1}, first, last), random(d, {count, 24})});
+      }
+    }
+  // Rows that the updates are narrower than, that are longer than a warp's accesses, and of one
+  // element; the last row of a word.
+  check(rowsOf("add", "f32", "400", "90", "50", "33"),
+        {random(DType::F32, {400, 50}), indices({90, 1}, 380, 402), random(DType::F32, {90, 33})});
+  check(rowsOf("add", "bf16", "96", "80", "520", "520"),
+        {random(DType::BF16, {96, 520}), indices({80, 1}, 60, 96), random(DType::BF16, {80, 520})});
+  check(rowsOf("max", "f64", "20000", "90", "1", "1"),
+        {random(DType::F64, {20000, 1}), indices({90, 1}, 31, 64), random(DType::F64, {90, 1})});
+  // Along another axis, and tuples.
+  std::string x = tensor("12x200x9", "f32"), u = tensor("12x150x9", "f32"), i = "tensor<150xi64>",
+              all = tensor("12x150x9", "i64"), one = "tensor<1x150x1xi64>";
+  std::string middle =
+      function("%x: " + x + ", %i: " + i + ", %u: " + u, x,
+               "%0 = prim.reshape %i sizes() : (" + i + ") -> " + one +
+                   "\n%1 = prim.broadcast %0 axes [0, 1, 2] sizes() : (" + one + ") -> " + all +
+                   "\n%y = prim.scatter_along add %x, %1, %u axis 1 : (" + x + ", " + all + ", " +
+                   u + ") -> " + x);
+  CHECK(notesTouched(middle));
+  check(middle, {random(DType::F32, {12, 200, 9}), indices({150}, -1, 202),
+                 random(DType::F32, {12, 150, 9})});
+  for (const char *kind : {"assign", "add"}) {
+    std::string y = tensor("20x40x32", "bf16"), v = tensor("300x32", "bf16"),
+                at = "tensor<300x2xi64>";
+    std::string tuples = function("%x: " + y + ", %i: " + at + ", %u: " + v, y,
+                                  std::string("%y = prim.scatter_nd ") + kind + " %x, %i, %u : (" +
+                                      y + ", " + at + ", " + v + ") -> " + y);
+    CHECK(notesTouched(tuples));
+    check(tuples, {random(DType::BF16, {20, 40, 32}), indices({300, 2}, 0, 20),
+                   random(DType::BF16, {300, 32})});
+  }
+  // More updates than rows, and more rows than bits, are another's.
+  CHECK(!notesTouched(rowsOf("add", "f32", "1000", "1001", "24", "24")));
+  CHECK(!notesTouched(rowsOf("add", "f32", "300000", "100", "24", "24")));
+}
+
 TEST_CASE("sorted scatters: parts of the updates of few rows") {
   struct Case {
     const char *kind, *type;
@@ -318,13 +373,13 @@ TEST_CASE("sorted scatters: few updates of many places, the rest of which are co
         cast<RankedTensorType>(parseType(tensor("1", type), &context())).getElementType());
     // Rows, which meet; narrower ones than there are; and in a row that ends within a vector.
     for (const char *columns : {"24", "5"}) {
-      std::string text = rowsOf("add", type, "5000", "2100", columns, columns);
+      std::string text = rowsOf("add", type, "9000", "8200", columns, columns);
       CHECK(sorts(text));
       int64_t n = std::stoi(columns);
-      check(text, {random(d, {5000, n}), indices({2100, 1}, -2, 90), random(d, {2100, n})});
+      check(text, {random(d, {9000, n}), indices({8200, 1}, -2, 900), random(d, {8200, n})});
     }
-    check(rowsOf("mul", type, "3000", "2100", "16", "9"),
-          {random(d, {3000, 16}), indices({2100, 1}, 0, 3001), random(d, {2100, 9})});
+    check(rowsOf("mul", type, "9000", "8200", "16", "9"),
+          {random(d, {9000, 16}), indices({8200, 1}, 0, 9001), random(d, {8200, 9})});
     // Elements that have indices of their own.
     std::string x = tensor("4000x8", type), u = tensor("300x8", type), i = tensor("300x8", "i64");
     std::string text = function("%x: " + x + ", %i: " + i + ", %u: " + u, x,
@@ -332,6 +387,13 @@ TEST_CASE("sorted scatters: few updates of many places, the rest of which are co
                                     ", " + u + ") -> " + x);
     CHECK(sorts(text));
     check(text, {random(d, {4000, 8}), indices({300, 8}, -1, 60), random(d, {300, 8})});
+    // Of fewer lines than there are, along an axis between others; sums of several chunks' digits.
+    x = tensor("2x3000x9", type), u = tensor("1x700x8", type), i = tensor("1x700x8", "i64");
+    text = function("%x: " + x + ", %i: " + i + ", %u: " + u, x,
+                    "%y = prim.scatter_along mul %x, %i, %u axis 1 : (" + x + ", " + i + ", " + u +
+                        ") -> " + x);
+    CHECK(sorts(text));
+    check(text, {random(d, {2, 3000, 9}), indices({1, 700, 8}, -1, 3001), random(d, {1, 700, 8})});
   }
 }
 
@@ -348,21 +410,46 @@ TEST_CASE("few updates of lines along memory, which are copied together") {
     }
 }
 
-TEST_CASE("scatters of runs find them by halving") {
-  // Bags of rows that are taken from a table, some of them empty.
-  std::string text = function("%t: tensor<90x48xf32>, %r: tensor<700xi64>, %i: tensor<700x1xi64>",
+/// Slices of %u go to the rows of %x whose runs have them.
+static std::string runsOf(const std::string &kind, const std::string &x, const std::string &begins,
+                          const std::string &updates) {
+  return function("%x: " + x + ", %i: " + begins + ", %u: " + updates, x,
+                  "%y = prim.scatter_runs " + kind + " %x, %i, %u : (" + x + ", " + begins + ", " +
+                      updates + ") -> " + x);
+}
+
+TEST_CASE("rows that are updated by runs") {
+  for (const char *kind : {"assign", "add", "mul", "max"})
+    for (auto [type, d] :
+         {std::pair("f32", DType::F32), {"bf16", DType::BF16}, {"i64", DType::I64}})
+      // Begins in no order, before and past the ends, make runs that are empty.
+      for (int64_t columns : {3, 24, 200}) {
+        std::string n = std::to_string(columns);
+        std::string text =
+            runsOf(kind, tensor("40x" + n, type), "tensor<40xi64>", tensor("70x" + n, type));
+        CHECK(!scheduleOf(text).getScratchBytes());
+        check(text, {random(d, {40, columns}, -2, 2), indices({40}, -3, 75),
+                     random(d, {70, columns}, -2, 2)});
+      }
+  check(runsOf("add", tensor("9", "f64"), "tensor<9xi32>", tensor("50", "f64")),
+        {random(DType::F64, {9}),
+         Tensor::ofIntegers(DType::I32, {9}, {0, 0, 7, 8, 9, 9, 30, 50, 50}),
+         random(DType::F64, {50})});
+  // Open extents; no updates at all.
+  for (int64_t updates : {60, 0})
+    check(runsOf("add", tensor("?x5x?", "f32"), "tensor<?xi64>", tensor("?x5x?", "f32")),
+          {random(DType::F32, {12, 5, 17}), indices({12}, 0, updates),
+           random(DType::F32, {updates, 5, 17})});
+  // Bags of rows that are taken from a table.
+  std::string bags = function("%t: tensor<90x48xf32>, %r: tensor<700xi64>, %i: tensor<150xi64>",
                               "tensor<150x48xf32>", R"(
     %c = prim.constant dense<0.0> : tensor<f32>
     %x = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<150x48xf32>
     %u = prim.take %t, %r axis 0 : (tensor<90x48xf32>, tensor<700xi64>) -> tensor<700x48xf32>
-    %0 = prim.broadcast %i axes [0, 1] sizes() : (tensor<700x1xi64>) -> tensor<700x48xi64>
-    %y = prim.scatter_along add %x, %0, %u axis 0 {prim.ascending} : (tensor<150x48xf32>, tensor<700x48xi64>, tensor<700x48xf32>) -> tensor<150x48xf32>)");
-  codegen::device::Schedule s = scheduleOf(text);
-  CHECK(s.getRowThreads());
-  CHECK(!s.getScratchBytes());
-  Tensor bags = indices({700, 1}, 0, 0);
-  auto *bag = reinterpret_cast<int64_t *>(bags.mutableData());
-  for (int64_t i = 0; i < 700; ++i)
-    bag[i] = i < 40 ? -1 : i < 300 ? 3 : i / 5;
-  check(text, {random(DType::F32, {90, 48}), indices({700}, 0, 89), bags});
+    %y = prim.scatter_runs add %x, %i, %u : (tensor<150x48xf32>, tensor<150xi64>, tensor<700x48xf32>) -> tensor<150x48xf32>)");
+  std::vector<int64_t> begins;
+  for (int64_t i = 0; i < 150; ++i)
+    begins.push_back(i < 40 ? 2 : i < 90 ? i * 3 : 650 + i / 3);
+  check(bags, {random(DType::F32, {90, 48}), indices({700}, 0, 89),
+               Tensor::ofIntegers(DType::I64, {150}, begins)});
 }

@@ -8,9 +8,7 @@
 //   piece, and that it looks at indices of others costs less than copying does.
 // - Else scatter_along: the axes before the indexed one, and parts of the one after it, along which
 //   updates do not meet; scatter_nd: parts of the first axis that is not indexed.
-// - scatter_along of runs, as bags of embeddings are (Dialect/Prim/Ascending.h): parts of the
-// indexed
-//   axis, of which each finds its updates by halving.
+// - scatter_runs, as bags of embeddings are: parts of the first axis.
 // - insert_slice: parts of the first axis with more than an index; no updates meet.
 //
 // Along the last axis updates are vectors, as long as one index is for all of it.
@@ -20,7 +18,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Codegen/Cpu/KernelBuilder.h"
-#include "tcc/Dialect/Prim/Ascending.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -63,11 +60,6 @@ static std::optional<ScatterTasks> ownRows(ArrayRef<int64_t> shape, unsigned out
   return ScatterTasks{outer, outer, (rest.front() + parts - 1) / parts};
 }
 
-/// Whether the updates of a row of the result are one run.
-static bool isRuns(prim::ScatterAlongOp op) {
-  return prim::isAscending(op) && op.getAxis() == 0 && isUniformFrom(op.getIndices(), 1);
-}
-
 /// Rows of a task where updates are runs.
 static int64_t rowsOfRuns(int64_t rows) {
   constexpr int64_t kTypical = 256, kTasks = 16;
@@ -87,8 +79,6 @@ ScatterTasks tcc::codegen::scatterTasks(Operation *op) {
   if (auto along = dyn_cast<prim::ScatterAlongOp>(op)) {
     tasks.outer = along.getAxis();
     axis = along.getAxis() + 1;
-    if (isRuns(along))
-      return {0, 0, rowsOfRuns(shape.front())};
     ArrayRef<int64_t> indices =
         tensorType(along.getIndices()).getShape().drop_front(along.getAxis());
     bool one = isUniformFrom(along.getIndices(), axis);
@@ -99,6 +89,8 @@ ScatterTasks tcc::codegen::scatterTasks(Operation *op) {
     axis = indices.back();
     if (auto rows = axis ? ownRows(shape, 0, known(indices.drop_back())) : std::nullopt)
       return *rows;
+  } else if (isa<prim::ScatterRunsOp>(op)) {
+    return {0, 0, rowsOfRuns(shape.front())};
   } else if (isa<prim::InsertSliceOp>(op)) {
     while (axis + 1 < shape.size() && shape[axis] == 1)
       ++axis;
@@ -136,7 +128,8 @@ private:
   bool isOneRun() const;
   void update(prim::ScatterAlongOp op);
   void fetchRows(prim::TakeOp take, Value update, Value count);
-  Value firstUpdate(prim::ScatterAlongOp op, Value row, Value count);
+  void update(prim::ScatterRunsOp op);
+  Value runBegin(prim::ScatterRunsOp op, Value row, Value count);
   void update(prim::ScatterNdOp op);
   void update(prim::InsertSliceOp op);
   void forEachRun(ArrayRef<Value> extents, unsigned from, Coords at, bool vectors,
@@ -313,34 +306,34 @@ void ScatterEmitter::fetchRows(prim::TakeOp take, Value update, Value count) {
     k.prefetch(k.address(place, k.builder.getI8Type(), k.constant(line)));
 }
 
-/// The first of `count` updates, in ascending order, of `row` or one behind it.
-Value ScatterEmitter::firstUpdate(prim::ScatterAlongOp op, Value row, Value count) {
+/// Where the run of `row` begins among `count` updates, or the last one ends.
+Value ScatterEmitter::runBegin(prim::ScatterRunsOp op, Value row, Value count) {
   ImplicitLocOpBuilder &b = f.b;
-  Type index = b.getIndexType();
-  SmallVector<Value> all = {f.e.index(0), count};
-  SmallVector<Type> types(2, index);
-  SmallVector<Location> locs(2, b.getLoc());
-  auto loop = scf::WhileOp::create(b, types, all);
-  OpBuilder::InsertionGuard guard(b);
-  Block *head = b.createBlock(&loop.getBefore(), {}, types, locs);
-  Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, head->getArgument(0),
-                                     head->getArgument(1));
-  scf::ConditionOp::create(b, some, head->getArguments());
-  Block *body = b.createBlock(&loop.getAfter(), {}, types, locs);
-  Value from = body->getArgument(0), to = body->getArgument(1);
-  SmallVector<Value> next = f.e.nested([&]() -> SmallVector<Value> {
-    Value middle = f.e.divIndex(f.e.addIndex(from, to), f.e.index(2));
-    Coords at = {Coord::uniform(middle)};
-    while (at.size() < static_cast<size_t>(tensorType(op.getIndices()).getRank()))
-      at.push_back(Coord::uniform(f.e.index(0)));
-    Value there = asIndex(f.e.eval(op.getIndices(), at));
-    Value before = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, there, row);
-    Value after = f.e.addIndex(middle, f.e.index(1));
-    return {arith::SelectOp::create(b, before, after, from),
-            arith::SelectOp::create(b, before, to, middle)};
+  Value rows = out.extents[0], last = f.e.subIndex(rows, f.e.index(1));
+  f.e.forget();
+  Value begin = asIndex(f.e.eval(op.getBegins(), {Coord::uniform(f.minIndex(row, last))}));
+  begin = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, begin, f.e.index(0)), count);
+  Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, row, rows);
+  return arith::SelectOp::create(b, inside, begin, count);
+}
+
+void ScatterEmitter::update(prim::ScatterRunsOp op) {
+  SmallVector<Value> extents = extentsOf(f, op.getUpdates());
+  prim::TakeOp rows = rowsBehind(op.getUpdates());
+  f.loop(low, high, 1, [&](Value row) {
+    Value begin = runBegin(op, row, extents[0]);
+    Value end = runBegin(op, f.e.addIndex(row, f.e.index(1)), extents[0]);
+    f.loop(begin, end, 1, [&](Value k) {
+      if (rows)
+        fetchRows(rows, k, extents[0]);
+      f.e.forget();
+      forEachRun(extents, 1, {Coord::uniform(k)}, true, [&](Coords &point) {
+        Coords target(point);
+        target[0] = Coord::uniform(row);
+        combine(op.getKind(), target, op.getUpdates(), point);
+      });
+    });
   });
-  scf::YieldOp::create(b, next);
-  return loop.getResult(0);
 }
 
 void ScatterEmitter::update(prim::ScatterAlongOp op) {
@@ -364,12 +357,7 @@ void ScatterEmitter::update(prim::ScatterAlongOp op) {
   bool uniform = isUniformFrom(op.getIndices(), axis + 1);
   prim::TakeOp rows = axis == 0 ? rowsBehind(op.getUpdates()) : prim::TakeOp();
   auto all = [&] {
-    Value begin = f.e.index(0), end = extents[axis];
-    if (isRuns(op)) {
-      begin = firstUpdate(op, low, extents[axis]);
-      end = firstUpdate(op, high, extents[axis]);
-    }
-    f.loop(begin, end, 1, [&](Value k) {
+    f.loop(f.e.index(0), extents[axis], 1, [&](Value k) {
       Coords at(outer);
       at.push_back(Coord::uniform(k));
       if (!uniform)
@@ -380,7 +368,7 @@ void ScatterEmitter::update(prim::ScatterAlongOp op) {
       while (first.size() < extents.size())
         first.push_back(Coord::uniform(f.e.index(0)));
       if (rows)
-        fetchRows(rows, k, end);
+        fetchRows(rows, k, extents[axis]);
       f.e.forget();
       Value i = asIndex(f.e.eval(op.getIndices(), first));
       f.when(isOwn(i, axis), [&] {
@@ -471,6 +459,6 @@ void ScatterEmitter::update(prim::InsertSliceOp op) {
 void tcc::codegen::emitScatter(KernelFrame &f, Operation *op) {
   ScatterEmitter emitter(f, op);
   llvm::TypeSwitch<Operation *>(op)
-      .Case<prim::ScatterAlongOp, prim::ScatterNdOp, prim::InsertSliceOp>(
+      .Case<prim::ScatterAlongOp, prim::ScatterNdOp, prim::ScatterRunsOp, prim::InsertSliceOp>(
           [&](auto o) { emitter.emit(o); });
 }

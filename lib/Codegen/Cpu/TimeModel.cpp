@@ -197,11 +197,13 @@ void LaunchCosts::countOperator(Operation *op) {
         double n = typicalElements(tensorType(top.getX()).getShape().slice(top.getAxis(), 1));
         of(CpuCost::Ordered) += elementsOf(top.getX()) * (sortsWords(top, cpu) ? steps(n) : 1);
       })
-      .Case<prim::ScatterAlongOp, prim::ScatterNdOp>([&](Operation *) {
+      .Case<prim::ScatterAlongOp, prim::ScatterNdOp, prim::ScatterRunsOp>([&](Operation *) {
         Value updates = op->getOperand(op->getNumOperands() - 1);
         auto along = dyn_cast<prim::ScatterAlongOp>(op);
-        int64_t indexed =
-            along ? along.getAxis() + 1 : tensorType(op->getOperand(1)).getShape().back();
+        int64_t indexed = along ? along.getAxis() + 1
+                          : isa<prim::ScatterRunsOp>(op)
+                              ? 1
+                              : tensorType(op->getOperand(1)).getShape().back();
         bool vector = indexed < tensorType(result).getRank();
         of(vector ? CpuCost::Simple : CpuCost::Element) +=
             vector ? vectors(updates, elementsOf(updates)) : elementsOf(updates);

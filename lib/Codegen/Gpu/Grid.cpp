@@ -162,9 +162,16 @@ static OpFoldResult productGrid(HostIndex h, kernel::LaunchOp launch, Schedule s
 
 static OpFoldResult scatterGrid(HostIndex h, kernel::LaunchOp launch, Schedule s) {
   Operation *op = specialOf(launch);
+  if (isa<prim::ScatterRunsOp>(op)) {
+    SmallVector<OpFoldResult> extents = prim::dimsOf(h.b, launch.getLoc(), launch.getResult(0));
+    OpFoldResult points = h.volume(ArrayRef(extents).drop_front());
+    return h.mul(h.ceilDiv(extents[0], s.getThreads() / s.getRowThreads()),
+                 h.ceilDiv(points, int64_t(s.getRowThreads()) * s.getLanes()));
+  }
   if (s.getRowThreads())
-    return h.b.getIndexAttr(s.getScratchBytes() ? s.getSplit()
-                                                : sortedScatterItems(*UpdateList::of(op), s));
+    return h.b.getIndexAttr(s.getScratchBytes() || s.getSharedBytes()
+                                ? s.getSplit()
+                                : sortedScatterItems(*UpdateList::of(op), s));
   SmallVector<OpFoldResult> extents = prim::dimsOf(h.b, launch.getLoc(), launch.getResult(0));
   if (auto along = dyn_cast<prim::ScatterAlongOp>(op)) {
     extents.erase(extents.begin() + along.getAxis());

@@ -58,7 +58,15 @@ bool device::scheduleLineScatter(ScheduleChoice &s, Operation *op, const GpuArch
         across ? kSector : double(elementBytes(tensorType(along.getIndices()).getElementType()));
     double own = 5 + waves * sizes.own * (0.5 + 0.75 * sizes.passes()) +
                  (all * (bytes + index) + 2 * elements * bytes) / kBytes;
-    double other = list->last           ? 10 + 2.2e-5 * all
+    // Lines that blocks bring in order while others copy: three at once, and sectors of what
+    // changes.
+    double copied =
+        12 +
+        double(llvm::divideCeil(list->lines, 3 * arch.multiprocessors)) * sizes.own *
+            (0.5 + 0.75 * sizes.passes()) +
+        (3 * all * kSector + 2 * elements * double(elementBytes(x.getElementType()))) / kBytes;
+    double other = list->lines > 1      ? copied
+                   : list->last         ? 10 + 2.2e-5 * all
                    : list->anyOrder     ? 10 + 4e-5 * all
                    : list->inFixedPoint ? 8 + 2e-5 * all + 1.6e-5 * double(list->slots)
                                         : 20 + 5e-5 * all * list->sort().passes();

@@ -11,6 +11,7 @@
 //   first copies what the updates leave unchanged.
 // - Both, where there are many updates: these are sorted first (SortedScatter.cpp,
 // LineScatter.cpp).
+// - scatter_runs: threads have rows (RunScatter.cpp).
 // - insert_slice: a point is either updated or not; there is nothing to meet. A thread has a
 //   vector of a row where rows are updated as a whole.
 //
@@ -407,6 +408,8 @@ static void emitInsertSlice(device::KernelFrame &f, prim::InsertSliceOp op) {
 
 void device::emitScatterKernel(KernelFrame &f) {
   Operation *op = specialOf(f.launch);
+  if (isa<prim::ScatterRunsOp>(op))
+    return emitRunScatter(f);
   if (f.schedule.getRowThreads())
     return emitSortedScatter(f);
   if (f.schedule.getDepth())

@@ -24,8 +24,10 @@ bool sameForAllLines(prim::ScatterAlongOp op);
 /// own. Updates of rows share an index; of others each point is an update.
 struct UpdateList {
   int64_t updates, slots, points;
-  int64_t meeting;           ///< the most updates that an element can have
-  bool ascending = false;    ///< the slots of updates never become less (Dialect/Prim/Ascending.h)
+  int64_t meeting; ///< the most updates that an element can have
+  /// Lines of `meeting` updates, each of which a block brings in order by `places` along the line;
+  /// 1: all updates are brought in order by their slots.
+  int64_t lines = 1, places = 0;
   bool last = false;         ///< only the last update of a slot counts
   bool anyOrder = false;     ///< what becomes of an element does not depend on it
   bool inFixedPoint = false; ///< sums are those of integers, which do not either
@@ -49,6 +51,9 @@ void emitSortedScatter(KernelFrame &f);
 /// nothing chosen, where another is better.
 bool scheduleLineScatter(ScheduleChoice &choice, mlir::Operation *op, const GpuArch &arch);
 void emitLineScatter(KernelFrame &f);
+/// Rows that are updated by runs.
+void scheduleRunScatter(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
+void emitRunScatter(KernelFrame &f);
 /// Its items: rows and columns of the result that a block has at once.
 int64_t sortedScatterItems(const UpdateList &list, Schedule schedule);
 

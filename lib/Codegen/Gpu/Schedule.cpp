@@ -278,6 +278,10 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
       scheduleMatrices(s, op, arch);
     if (lineAxis(op))
       scheduleLine(s, launch, arch);
+    if (isa<prim::ScatterRunsOp>(op)) {
+      scheduleRunScatter(s, launch, arch);
+      return {s.attr(launch.getContext())};
+    }
     bool sorts = scheduleLineScatter(s, op, arch) || scheduleSortedScatter(s, launch, arch);
     if (auto along = dyn_cast<prim::ScatterAlongOp>(op); along && !sorts)
       s.split = partsOfScatter(along, arch);

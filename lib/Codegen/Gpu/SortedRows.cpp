@@ -1,8 +1,7 @@
 //===- SortedRows.cpp - Updates of rows, which are in order ---------------===//
 //
 // Threads that have a row each, or a few elements of one, go from its first update on as long as
-// updates go to it, several at a time. Updates that come in order, as bags of embeddings do, need
-// no list: the first one is found by halving. Of those of which only the last counts, it is known.
+// updates go to it, several at a time. Of those of which only the last counts, it is known.
 //
 // Where few rows have many updates, other threads have parts of them, as long as each other, and
 // leave what they sum in scratch memory; then the parts are added up, in their order. So results
@@ -45,30 +44,6 @@ Value SortedScatter::pointCount() {
   return rows ? f.volume(inner) : f.e.index(1);
 }
 
-/// Plus one, the first update of a slot or of one behind it, of updates in order.
-Value SortedScatter::firstAscending(Value slot) {
-  Type index = b.getIndexType(), i64 = b.getI64Type();
-  Value wanted = arith::IndexCastOp::create(b, i64, slot);
-  auto some = [&](OpBuilder &, Location, ValueRange range) {
-    scf::ConditionOp::create(b, f.less(range[0], range[1]), range);
-  };
-  auto halve = [&](OpBuilder &, Location, ValueRange range) {
-    SmallVector<Value> next = f.e.nested([&]() -> SmallVector<Value> {
-      Value middle = f.e.divIndex(f.e.addIndex(range[0], range[1]), f.e.index(2));
-      Value there = f.e.eval(indices, target(middle, f.e.index(0)));
-      if (there.getType() != i64)
-        there = arith::ExtSIOp::create(b, i64, there);
-      Value before = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, there, wanted);
-      return {arith::SelectOp::create(b, before, f.e.addIndex(middle, f.e.index(1)), range[0]),
-              arith::SelectOp::create(b, before, range[1], middle)};
-    });
-    scf::YieldOp::create(b, next);
-  };
-  auto loop = scf::WhileOp::create(b, TypeRange{index, index},
-                                   ValueRange{f.e.index(0), f.e.index(list.updates)}, some, halve);
-  return f.e.addIndex(loop.getResult(0), f.e.index(1));
-}
-
 Value SortedScatter::hasUpdates(ArrayRef<Coord> to) {
   Value inside = arith::ConstantOp::create(b, b.getBoolAttr(true));
   if (along && rows)
@@ -80,21 +55,19 @@ Value SortedScatter::hasUpdates(ArrayRef<Coord> to) {
 }
 
 Value SortedScatter::firstOf(Value slot, ArrayRef<Coord> to) {
-  Value first;
-  if (list.ascending) {
-    first = firstAscending(slot);
-  } else {
-    first = LLVM::LoadOp::create(b, b.getI32Type(), firstAt(slot));
-    first = arith::IndexCastUIOp::create(b, b.getIndexType(), first);
-  }
+  Value first = LLVM::LoadOp::create(b, b.getI32Type(), firstAt(slot));
+  first = arith::IndexCastUIOp::create(b, b.getIndexType(), first);
   return arith::SelectOp::create(b, hasUpdates(to), first, f.e.index(0));
 }
 
 /// Which update is number `number` of those in order.
 Value SortedScatter::placeOf(Value number) {
-  if (list.ascending)
-    return number;
-  return arith::IndexCastUIOp::create(b, b.getIndexType(), sort->sortedPlace(f.e.index(0), number));
+  Value place =
+      arith::IndexCastUIOp::create(b, b.getIndexType(), sort->sortedPlace(f.e.index(0), number));
+  if (list.lines == 1)
+    return place;
+  Value before = f.e.subIndex(number, f.e.remIndex(number, f.e.index(list.meeting)));
+  return f.e.addIndex(before, place); // which is one in its line
 }
 
 Value SortedScatter::read(Value from, Coords at) {
@@ -120,7 +93,7 @@ Value SortedScatter::withUpdates(Value slot, Value point, Value first, Value end
     SmallVector<std::pair<Value, Value>> found; // updates, and whether they go to the slot
     for (unsigned i = 0; i < kInFlight; ++i) {
       Value number = f.e.addIndex(begin, f.e.index(i)), safe = f.minIndex(number, last);
-      Value goes = list.ascending ? slotOf(safe) : sort->sortedKey(f.e.index(0), safe);
+      Value goes = sort->sortedKey(f.e.index(0), safe);
       Value mine = arith::AndIOp::create(
           b, f.less(number, end), arith::CmpIOp::create(b, arith::CmpIPredicate::eq, goes, wanted));
       Value place = placeOf(safe);
@@ -214,22 +187,24 @@ void SortedScatter::copyAll(Value item) {
 /// Of the updates in order, number `number` does all of its slot if it is the first of them.
 void SortedScatter::updateTouched(Value number, Value point) {
   Value zero = f.e.index(0), one = f.e.index(1);
-  Value key = sort->sortedKey(zero, number);
-  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, zero);
+  bool lines = list.lines > 1;
+  Value key = sort->sortedKey(zero, number), ofLine = f.e.index(sort->sizes.length);
+  Value isFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, f.e.remIndex(number, ofLine), zero);
   Value before = f.e.subIndex(number, arith::SelectOp::create(b, isFirst, zero, one));
   Value differs =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ne, key, sort->sortedKey(zero, before));
   Value slot = arith::IndexCastUIOp::create(b, b.getIndexType(), key);
   Value begins = arith::AndIOp::create(b, arith::OrIOp::create(b, isFirst, differs),
-                                       f.less(slot, f.e.index(list.slots)));
+                                       f.less(slot, f.e.index(lines ? list.places : list.slots)));
   f.when(begins, [&] {
-    Coords to = target(slot, point);
+    Value line = f.e.divIndex(number, ofLine), end = f.e.mulIndex(f.e.addIndex(line, one), ofLine);
+    Coords to = lines ? lineAt(line, slot) : target(slot, point);
     f.when(hasUpdates(to), [&] {
       f.e.setLanes(f.schedule.getLanes());
       if (Value old = read(x, to))
-        f.e.store(
-            f.results[0], neighbours(to),
-            withUpdates(slot, point, f.e.addIndex(number, one), f.e.index(list.updates), old));
+        f.e.store(f.results[0], neighbours(to),
+                  withUpdates(slot, point, f.e.addIndex(number, one), end, old));
       f.e.setLanes(1);
     });
   });

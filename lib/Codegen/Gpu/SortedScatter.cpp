@@ -9,7 +9,9 @@
 //   first        0 -> 0, 2 -> 2, 5 -> 4   (plus one; 0: no update)
 //
 // Of few updates of many places these are copied as they are, and the first update of a place, in
-// order, is whoever writes it.
+// order, is whoever writes it. Lines that have indices of their own are brought in order by a block
+// each, by the places along them, while others copy. Those of whole rows need no order
+// (TouchedRows.cpp).
 //
 // Of updates that replace what was there only the last one counts: its number is the largest of
 // those that go to the slot, which takes no order. And integers are the same in any order: they are
@@ -22,89 +24,12 @@
 #include "SortedScatter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "tcc/Dialect/Prim/Ascending.h"
 #include "tcc/Dialect/Prim/Signedness.h"
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
-
-/// Whether what `op` makes of an element is the same in whatever order its updates come, by an
-/// operation that memory does.
-static bool isOrderless(Operation *op, prim::ScatterKind kind) {
-  Type e = tensorType(op->getResult(0)).getElementType();
-  using K = prim::ScatterKind;
-  return (e.isInteger(32) || e.isInteger(64)) &&
-         (kind == K::add || kind == K::max || kind == K::min);
-}
-
-/// Whether sums of f32 or f64 take less time as those of integers, in any order, than in theirs: an
-/// atomic operation an update, or two of f64, against the passes of a sort. Microseconds, of f32
-/// fitted to eight of an H100.
-static bool sumsInFixedPoint(Operation *op, const device::UpdateList &list) {
-  auto along = dyn_cast<prim::ScatterAlongOp>(op);
-  auto x = tensorType(op->getOperand(0));
-  // Rows of which the updates have a part only are left to the sort.
-  bool whole = !along || !sameForAllLines(along) ||
-               llvm::all_of(llvm::enumerate(x.getShape()), [&](auto it) {
-                 return it.index() == along.getAxis() ||
-                        it.value() == tensorType(along.getIndices()).getDimSize(it.index());
-               });
-  bool isDouble = x.getElementType().isF64();
-  if (!(x.getElementType().isF32() || isDouble) || !whole)
-    return false;
-  double updates = list.updates, all = updates * list.points, passes = list.sort().passes(),
-         elements = double(list.slots) * list.points;
-  double sorted = 20 + 5e-5 * updates * passes + 1e-5 * all;
-  double integers = 8 + (isDouble ? 5e-5 : 2e-5) * all + (isDouble ? 2.4e-5 : 1.6e-5) * elements;
-  return integers < sorted;
-}
-
-std::optional<device::UpdateList> device::UpdateList::of(Operation *op) {
-  UpdateList list{};
-  if (auto along = dyn_cast<prim::ScatterAlongOp>(op)) {
-    auto shape = tensorType(along.getX()).getShape(),
-         updates = tensorType(along.getIndices()).getShape();
-    unsigned axis = along.getAxis();
-    bool rows = sameForAllLines(along);
-    list = {volumeOf(updates), volumeOf(shape), 1, updates[axis]};
-    if (rows && list.updates > 0 && list.slots > 0)
-      list = {updates[axis], shape[axis], list.slots / shape[axis], updates[axis]};
-    list.ascending = rows && prim::isAscending(op);
-  } else if (auto tuples = dyn_cast<prim::ScatterNdOp>(op)) {
-    auto shape = tensorType(tuples.getX()).getShape(),
-         indices = tensorType(tuples.getIndices()).getShape();
-    if (ShapedType::isDynamic(indices.back()))
-      return std::nullopt;
-    list = {volumeOf(indices.drop_back()), volumeOf(shape.take_front(indices.back())),
-            volumeOf(shape.drop_front(indices.back())), volumeOf(indices.drop_back())};
-  }
-  auto kind = op->getAttrOfType<prim::ScatterKindAttr>("kind");
-  if (list.updates < 0 || list.slots < 0 || list.points < 0) {
-    list.open = list.anyOrder = kind && !list.ascending && isOrderless(op, kind.getValue());
-    return list.open ? std::optional(list) : std::nullopt;
-  }
-  if (list.updates == 0 || list.slots == 0 || list.points == 0)
-    return std::nullopt;
-  list.last = !list.ascending && kind.getValue() == prim::ScatterKind::assign;
-  list.anyOrder = !list.ascending && isOrderless(op, kind.getValue());
-  list.inFixedPoint =
-      !list.ascending && kind.getValue() == prim::ScatterKind::add && sumsInFixedPoint(op, list);
-  list.few = !list.ascending && !list.last && !list.anyOrder && !list.inFixedPoint &&
-             list.updates <= list.slots;
-  list.windows = tensorType(op->getOperand(0)).getElementType().isF64() ? 3 : 2;
-  return list;
-}
-
-/// The number after the last slot is that of updates that go nowhere.
-device::GridSortSizes device::UpdateList::sort() const {
-  // What one block can sort in its shared memory needs no other.
-  constexpr int64_t kAlone = int64_t(GridSortSizes::threads) * 16;
-  unsigned own = updates <= kAlone ? unsigned(llvm::divideCeil(updates, GridSortSizes::threads))
-                                   : GridSortSizes::ownOf(updates);
-  return {1, updates, llvm::Log2_64(uint64_t(slots)) + 1, own};
-}
 
 /// Of `count` rows of so many points.
 static int64_t rowItems(int64_t count, int64_t points, device::Schedule schedule) {
@@ -132,7 +57,7 @@ device::ScatterScratch device::ScatterScratch::of(const UpdateList &list, int64_
                                                   int64_t groups, int64_t bytes) {
   constexpr int64_t kNumber = sizeof(int32_t);
   ScatterScratch scratch{};
-  if (list.anyOrder || list.ascending)
+  if (list.anyOrder)
     return scratch;
   if (list.inFixedPoint) {
     int64_t elements = list.slots * list.points;
@@ -155,8 +80,7 @@ static unsigned partsOf(const device::UpdateList &list, int64_t groups, const Gp
   constexpr uint64_t kMost = 32;
   int64_t more = kThreads * arch.multiprocessors / (list.slots * groups);
   int64_t most = std::min(more, list.updates / list.slots / kLeast);
-  bool one =
-      list.few || list.last || list.ascending || list.anyOrder || list.inFixedPoint || most < 2;
+  bool one = list.few || list.last || list.anyOrder || list.inFixedPoint || most < 2;
   return one ? 1 : unsigned(std::min(kMost, llvm::bit_floor(uint64_t(most))));
 }
 
@@ -168,17 +92,22 @@ static int64_t bytesOfGroup(RankedTensorType x, unsigned lanes) {
 bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
                                    const GpuArch &arch) {
   constexpr int64_t kMostScratch = int64_t(1) << 30, kMostUpdates = int64_t(1) << 28;
-  constexpr int64_t kFewRows = 2048, kFewAlone = 128, kFewTuples = 16;
+  constexpr int64_t kFewRows = 2048, kFewAlone = 128, kFewOfMany = 16, kFewTuples = 16;
   Operation *op = specialOf(launch);
   std::optional<UpdateList> list = UpdateList::of(op);
   if (!list || !tensorType(op->getOperand(0)).getElementType().isIntOrFloat())
     return false;
+  if (scheduleTouchedRows(s, launch, *list, lanesOfRow(launch, op, *list), arch))
+    return true;
   // Few updates are looked at by everybody sooner than sorted.
   auto along = dyn_cast<prim::ScatterAlongOp>(op);
   int64_t inLine = along ? tensorType(along.getIndices()).getDimSize(along.getAxis()) : 0;
-  int64_t few = !along ? kFewTuples : sameForAllLines(along) ? kFewRows : kFewAlone;
+  int64_t few = !along                   ? kFewTuples
+                : sameForAllLines(along) ? kFewRows
+                : list->lines > 1        ? kFewOfMany
+                                         : kFewAlone;
   int64_t known = along ? inLine : list->updates;
-  if (!list->ascending && known >= 0 && known <= few)
+  if (known >= 0 && known <= few)
     return false;
   if (list->open) {
     constexpr unsigned kBlocks = 4; // of a multiprocessor
@@ -196,13 +125,11 @@ bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
   unsigned parts = isNarrow ? 1 : partsOf(*list, across, arch);
   int64_t bytes = bytesOfGroup(tensorType(op->getOperand(0)), lanes);
   int64_t scratch = kCounterBytes + ScatterScratch::of(*list, parts, across, bytes).bytes;
-  if (!list->ascending && (scratch > kMostScratch || list->updates > kMostUpdates))
+  if (scratch > kMostScratch || list->updates > kMostUpdates)
     return false;
   s.threads = GridSortSizes::threads;
   s.lanes = lanes;
   s.rowThreads = unsigned(std::min<int64_t>(GpuArch::warp, llvm::PowerOf2Ceil(across)));
-  if (list->ascending)
-    return true;
   // Of a multiprocessor; as many as there is room for, since each has a part of a phase.
   unsigned blocks = list->inFixedPoint       ? (list->windows > 2 || list->copies() > 1 ? 3 : 5)
                     : list->last || elements ? 4
@@ -265,7 +192,19 @@ Coords SortedScatter::source(Value update, Value point) {
     llvm::append_range(at, others(point));
     return at;
   }
+  if (list.lines > 1)
+    return lineAt(f.e.divIndex(update, f.e.index(list.meeting)),
+                  f.e.remIndex(update, f.e.index(list.meeting)));
   return rows ? target(update, point) : uniform(f.delinearize(update, outer));
+}
+
+/// Place `place` of a line of updates, or of the same one of the result.
+Coords SortedScatter::lineAt(Value line, Value place) {
+  SmallVector<Value> others = extentsOf(f, indices);
+  others.erase(others.begin() + along.getAxis());
+  Coords at = uniform(f.delinearize(line, others));
+  at.insert(at.begin() + along.getAxis(), Coord::uniform(place));
+  return at;
 }
 
 /// The number of what an update goes to; that of all slots where it goes nowhere. i32
@@ -437,11 +376,11 @@ void SortedScatter::runOpen() {
 void SortedScatter::run() {
   if (list.open)
     return runOpen();
+  if (f.schedule.getSharedBytes())
+    return runTouched();
   auto rows = [&](Value item) {
     forRow(item, list.slots, [&](Value slot, Value point) { updateRow(slot, point); });
   };
-  if (list.ascending)
-    return rows(f.block);
   if (list.last)
     return runLast();
   if (list.anyOrder)
@@ -451,17 +390,31 @@ void SortedScatter::run() {
   device::GridPhases phases(f);
   device::GridSortSizes sizes = list.sort();
   sort.emplace(f, sizes, 0);
-  auto key = [&](Value, Value update) {
+  auto key = [&](Value line, Value update) -> Value {
     f.e.forget();
-    return slotOf(update);
+    if (list.lines == 1)
+      return slotOf(update);
+    Value extent = extents[along.getAxis()], read = f.e.eval(indices, lineAt(line, update));
+    auto [inside, place] = checkedIndex(f, read, extent);
+    place = arith::SelectOp::create(b, inside, place, extent);
+    return arith::IndexCastUIOp::create(b, b.getI32Type(), place);
   };
   int64_t blocks = f.schedule.getSplit();
   if (list.few && sizes.chunks() == 1) {
-    // One sorts while the others copy.
-    phases.run(blocks + 1, [&](Value item) {
-      Value first = f.less(item, f.e.index(1));
-      f.when(first, [&] { sort->runLine(f.e.index(0), f.e.index(list.updates), key); });
-      f.when(f.less(f.e.index(0), item), [&] { copyAll(f.e.subIndex(item, f.e.index(1))); });
+    // Some sort while the others copy: in turns, as long as there are both.
+    int64_t both = std::min(list.lines, blocks);
+    phases.run(blocks + list.lines, [&](Value item) {
+      Value inTurns = f.less(item, f.e.index(2 * both)), two = f.e.index(2);
+      Value number = arith::SelectOp::create(b, inTurns, f.e.divIndex(item, two),
+                                             f.e.subIndex(item, f.e.index(both)));
+      Value even =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, f.e.remIndex(item, two), f.e.index(0));
+      Value rest = arith::ConstantOp::create(b, b.getBoolAttr(list.lines > blocks));
+      Value sorts = arith::SelectOp::create(b, inTurns, even, rest);
+      f.when(sorts, [&] { sort->runLine(number, f.e.index(sizes.length), key); });
+      Value copies =
+          arith::XOrIOp::create(b, sorts, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+      f.when(copies, [&] { copyAll(number); });
     });
   } else {
     if (list.few)

@@ -1,7 +1,7 @@
 //===- SortedScatter.h - Updates in the order of their places ----*- C++ -*-===//
 //
 // Internal to SortedScatter.cpp, which brings the updates in order, SortedRows.cpp, which does
-// them, and FixedPointScatter.cpp, which needs no order.
+// them, and FixedPointScatter.cpp and TouchedRows.cpp, which need no order.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,6 +17,11 @@ struct ScatterScratch {
   static ScatterScratch of(const UpdateList &list, int64_t parts, int64_t groups, int64_t bytes);
 };
 
+/// The way to do few updates of rows in one phase; false, with nothing chosen, where another is
+/// better. `lanes`: neighbours of a row that one thread has.
+bool scheduleTouchedRows(ScheduleChoice &choice, kernel::LaunchOp launch, const UpdateList &list,
+                         unsigned lanes, const GpuArch &arch);
+
 class SortedScatter {
 public:
   SortedScatter(KernelFrame &f, mlir::Operation *op);
@@ -28,6 +33,7 @@ private:
   Coords source(mlir::Value update, mlir::Value point);
   Coords target(mlir::Value slot, mlir::Value point);
   Coords others(mlir::Value point);
+  Coords lineAt(mlir::Value line, mlir::Value place);
   mlir::Value slotOf(mlir::Value update);
   mlir::Value slotIndexOf(mlir::Value update);
   mlir::Value firstAt(mlir::Value slot);
@@ -79,7 +85,6 @@ private:
   void runInFixedPoint();
 
   // Rows
-  mlir::Value firstAscending(mlir::Value slot);
   /// Whether there are updates at `to`, of rows: the indices may be fewer along the other axes.
   mlir::Value hasUpdates(llvm::ArrayRef<Coord> to);
   /// Plus one, the first update of a slot; 0 where it has none, or none at `to`.
@@ -100,6 +105,20 @@ private:
                           mlir::Value old);
   mlir::Value placeOf(mlir::Value number);
   mlir::Value read(mlir::Value from, Coords at);
+
+  // The same without an order (TouchedRows.cpp)
+  std::pair<mlir::Value, mlir::Value> bitOf(mlir::Value slot, bool again);
+  mlir::Value hasBit(mlir::Value slot, bool again);
+  mlir::Value slotAt(llvm::ArrayRef<Coord> at);
+  mlir::Value oldAt(const Coords &to);
+  void noteTouched();
+  void updateAlone();
+  mlir::Value votes(mlir::Value begin, mlir::Value first, mlir::Value end, mlir::Value slot);
+  mlir::Value anyIn(mlir::Value first, mlir::Value end, mlir::Value slot);
+  mlir::Value withAll(mlir::Value slot, mlir::Value point, mlir::Value first, mlir::Value old);
+  void updateTogether();
+  void copyUntouched();
+  void runTouched();
 
   // Parts of a row's updates
   unsigned parts() const { return f.schedule.getVectors(); }
@@ -126,8 +145,9 @@ private:
   ScatterScratch scratch;
   std::optional<GridSort> sort;
   llvm::SmallVector<mlir::Value, 2>
-      surveyed;    ///< in fixed point: the largest exponent, and the least
-  mlir::Value top; ///< the exponent of the largest
+      surveyed;        ///< in fixed point: the largest exponent, and the least
+  mlir::Value top;     ///< the exponent of the largest
+  mlir::Value touched; ///< shared memory: which rows have updates, then which have several
 };
 
 } // namespace tcc::codegen::device

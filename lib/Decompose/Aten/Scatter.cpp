@@ -8,7 +8,6 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Checks.h"
-#include "tcc/Dialect/Prim/Ascending.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -121,19 +120,6 @@ LogicalResult put(AtenNode &a) {
 
 enum BagMode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
 
-/// The bag of each index: how many bags begin at or before it, less one. Bags that begin behind
-/// the last index are empty.
-Value bagOf(PrimBuilder &b, Value offsets, Dim count) {
-  Type i64 = b.builder().getI64Type();
-  Value none = b.full({count}, 0, i64);
-  Value begin =
-      prim::ScatterAlongOp::create(b.builder(), b.location(), none.getType(), S::add, none,
-                                   b.cast(offsets, i64), b.full(b.dims(offsets), 1, i64), 0);
-  Value begun = prim::CumulativeOp::create(b.builder(), b.location(), none.getType(), K::sum, begin,
-                                           0, false, false);
-  return b.sub(begun, 1.0);
-}
-
 /// How many indices each bag has: as many as there are up to where the next one begins.
 Value sizesOfBags(PrimBuilder &b, Value offsets, Dim count) {
   Dim bags = b.dim(offsets, 0);
@@ -218,7 +204,7 @@ LogicalResult embeddingBag(AtenNode &a) {
   }
   if (auto length = lengthOfBags(b, offsets, count); length)
     return embeddingRows(a, table, indices, *length, mode);
-  Value bag = bagOf(b, offsets, count), rows = a.cast(b.take(table, indices, 0), wide);
+  Value rows = a.cast(b.take(table, indices, 0), wide);
   if (Value weights = a.tensor("per_sample_weights"))
     rows = b.mul(rows, b.unsqueeze(a.cast(weights, wide), {1}));
   Value counted = b.broadcastTo(b.scalar(1, i64), {count});
@@ -230,18 +216,16 @@ LogicalResult embeddingBag(AtenNode &a) {
     rows = b.select(b.unsqueeze(kept, {1}), rows, neutral(b, mode == kMax ? S::max : S::add, wide));
   }
   Value start = b.broadcastTo(neutral(b, mode == kMax ? S::max : S::add, wide), {bags, width});
-  Value at = b.broadcastTo(b.unsqueeze(bag, {1}), {count, width});
-  auto scatter = [&](S kind, Value into, Value index, Value what) {
-    auto op = prim::ScatterAlongOp::create(b.builder(), b.location(), into.getType(), kind, into,
-                                           index, what, 0);
-    prim::setAscending(op);
-    return op.getResult();
+  auto combined = [&](S kind, Value into, Value what) {
+    return prim::ScatterRunsOp::create(b.builder(), b.location(), into.getType(), kind, into,
+                                       offsets, what)
+        .getResult();
   };
-  Value result = scatter(mode == kMax ? S::max : S::add, start, at, rows);
+  Value result = combined(mode == kMax ? S::max : S::add, start, rows);
   if (mode == kSum)
     return a.give(result);
   Value sizes =
-      pads ? scatter(S::add, b.full({bags}, 0, i64), bag, counted) : sizesOfBags(b, offsets, count);
+      pads ? combined(S::add, b.full({bags}, 0, i64), counted) : sizesOfBags(b, offsets, count);
   sizes = b.unsqueeze(sizes, {1});
   if (mode == kMean)
     result = b.div(result, b.cast(b.maximum(sizes, 1.0), wide));

@@ -108,7 +108,7 @@ std::optional<std::pair<Value, unsigned>> sameExtent(Operation *op, unsigned axi
       .Case<LuOp, CholeskyOp, QrOp>([&](auto o) { return Pair({o.getX(), axis}); })
       .Case([&](TriangularSolveOp o) { return Pair({o.getRhs(), axis}); })
       .Case([&](ReflectOp o) { return Pair({o.getY(), axis}); })
-      .Case<ScatterAlongOp, ScatterNdOp, InsertSliceOp>(
+      .Case<ScatterAlongOp, ScatterNdOp, ScatterRunsOp, InsertSliceOp>(
           [&](auto o) { return Pair({o.getX(), axis}); })
       .Case([&](TakeAlongOp o) { return Pair({o.getIndices(), axis}); })
       .Case([&](TakeOp o) {

@@ -1,3 +1,9 @@
+//===- IndexingOps.cpp - What reads and writes by index must look like ----===//
+//
+// Verifiers. Shapes follow from operands here as far as types tell; extents that are `?` are
+// checked by whoever runs the operator.
+//
+//===----------------------------------------------------------------------===//
 #include "Dialect/Prim/Verify.h"
 
 using namespace mlir;
@@ -80,6 +86,23 @@ LogicalResult ScatterNdOp::verify() {
   if (tensorType(getUpdates()).getRank() != indices.getRank() - 1 + x.getRank() - depth)
     return emitOpError("updates have rank ") << tensorType(getUpdates()).getRank() << ", expected "
                                              << indices.getRank() - 1 + x.getRank() - depth;
+  return verifyShape(*this, getResult(), x.getShape());
+}
+
+LogicalResult ScatterRunsOp::verify() {
+  if (failed(verifyScatter(*this)))
+    return failure();
+  auto x = tensorType(getX()), begins = tensorType(getBegins()), updates = tensorType(getUpdates());
+  if (x.getRank() == 0 || updates.getRank() != x.getRank())
+    return emitOpError("needs updates of x's rank, ") << x.getRank() << ", which is one at least";
+  if (begins.getRank() != 1)
+    return emitOpError("needs a vector of begins");
+  if (failed(verifyShape(*this, getBegins(), x.getShape().take_front())))
+    return failure();
+  SmallVector<int64_t> expected(x.getShape());
+  expected[0] = updates.getShape()[0];
+  if (failed(verifyShape(*this, getUpdates(), expected)))
+    return failure();
   return verifyShape(*this, getResult(), x.getShape());
 }
 

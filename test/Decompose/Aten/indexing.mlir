@@ -26,7 +26,7 @@ func.func @embedding(%w: tensor<10x4xf32>, %i: tensor<3xi64>) -> tensor<3x4xf32>
 // CHECK: %[[S:.*]] = prim.reduce  sum %[[R]] [1] : (tensor<4x3x4xf32>) -> tensor<4x4xf32>
 // CHECK: prim.div %[[S]]
 // CHECK-LABEL: func @bags
-// CHECK: prim.scatter_along  add {{.*}}prim.ascending
+// CHECK: prim.scatter_runs  add {{.*}} : (tensor<4x4xf32>, tensor<4xi64>, tensor<12x4xf32>) -> tensor<4x4xf32>
 func.func @bags_of_one_length(%w: tensor<10x4xf32>, %i: tensor<12xi64>) -> tensor<4x4xf32> {
   %0 = graph.node "aten" "arange.start_step"() {attrs = {end = 12 : i64, start = 0 : i64, step = 3 : i64}} : () -> tensor<4xi64>
   %1 = graph.node "aten" "embedding_bag.padding_idx"(%w, %i, %0) {attrs = {indices = #graph.operand<1>, offsets = #graph.operand<2>, mode = 1 : i64, weight = #graph.operand<0>}} : (tensor<10x4xf32>, tensor<12xi64>, tensor<4xi64>) -> tensor<4x4xf32>

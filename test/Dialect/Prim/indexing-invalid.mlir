@@ -133,3 +133,19 @@ func.func @f(%x: tensor<5xf32>) {
   %0:2 = prim.top_k %x axis 0 {largest = true} : (tensor<5xf32>) -> (tensor<?xf32>, tensor<?xi64>)
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<5x4xf32>, %i: tensor<5xi64>, %u: tensor<9xf32>) {
+  // expected-error @+1 {{needs updates of x's rank, 2}}
+  %0 = prim.scatter_runs add %x, %i, %u : (tensor<5x4xf32>, tensor<5xi64>, tensor<9xf32>) -> tensor<5x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<5x4xf32>, %i: tensor<5x1xi64>, %u: tensor<9x4xf32>) {
+  // expected-error @+1 {{needs a vector of begins}}
+  %0 = prim.scatter_runs add %x, %i, %u : (tensor<5x4xf32>, tensor<5x1xi64>, tensor<9x4xf32>) -> tensor<5x4xf32>
+  return
+}

@@ -21,6 +21,9 @@ func.func @reads(%x: tensor<5x?xf32>, %i: tensor<2x3xi64>, %n: index) {
 func.func @writes(%x: tensor<5x?xf32>, %i: tensor<2x3xi64>, %u: tensor<2x3xf32>, %t: tensor<2x1xi32>, %v: tensor<2x?xf32>, %n: index) {
   // CHECK: prim.scatter_along add %{{.*}}, %{{.*}}, %{{.*}} axis 1
   %0 = prim.scatter_along add %x, %i, %u axis 1 : (tensor<5x?xf32>, tensor<2x3xi64>, tensor<2x3xf32>) -> tensor<5x?xf32>
+  // CHECK: prim.scatter_runs add %{{.*}}, %{{.*}}, %{{.*}} : (tensor<2x?xf32>, tensor<2xi64>, tensor<2x?xf32>) -> tensor<2x?xf32>
+  %r = prim.constant dense<[0, 1]> : tensor<2xi64>
+  %3 = prim.scatter_runs add %v, %r, %v : (tensor<2x?xf32>, tensor<2xi64>, tensor<2x?xf32>) -> tensor<2x?xf32>
   // CHECK: prim.scatter_nd max %{{.*}}, %{{.*}}, %{{.*}} :
   %1 = prim.scatter_nd max %x, %t, %v : (tensor<5x?xf32>, tensor<2x1xi32>, tensor<2x?xf32>) -> tensor<5x?xf32>
   // CHECK: prim.insert_slice %{{.*}}, %{{.*}} starts [1, -9223372036854775808](%{{.*}}) steps [1, -1]

@@ -64,6 +64,31 @@ TEST_CASE("slices along an axis are added in order") {
       }
 }
 
+TEST_CASE("rows are updated by runs") {
+  for (std::string kind : {"assign", "add", "mul", "min"})
+    for (auto [type, e] : {std::pair(DType::F32, "f32"), {DType::BF16, "bf16"}, {DType::I8, "i8"}})
+      for (int64_t width : {1, 16, 61}) {
+        auto tensor = [&](const std::string &rows) {
+          return "tensor<" + rows + "x" + std::to_string(width) + "x" + e + ">";
+        };
+        // Begins in no order, before and past the ends, make runs that are empty.
+        check("func.func @main(%x: " + tensor("23") + ", %i: tensor<23xi64>, %u: " + tensor("40") +
+                  ") -> " + tensor("23") + " {\n  %a = prim.scatter_runs " + kind +
+                  " %x, %i, %u : (" + tensor("23") + ", tensor<23xi64>, " + tensor("40") + ") -> " +
+                  tensor("23") + "\n  return %a : " + tensor("23") + "\n}\n",
+              {reals(type, {23, width}), positions({23}, 42), reals(type, {40, width})});
+      }
+  check(R"(
+func.func @main(%x: tensor<?xf32>, %i: tensor<?xi32>, %t: tensor<90xf32>, %r: tensor<?xi64>) -> tensor<?xf32> {
+  %u = prim.take %t, %r axis 0 : (tensor<90xf32>, tensor<?xi64>) -> tensor<?xf32>
+  %a = prim.scatter_runs add %x, %i, %u : (tensor<?xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xf32>
+  return %a : tensor<?xf32>
+}
+)",
+        {reals(DType::F32, {6}), Tensor::ofIntegers(DType::I32, {6}, {1, 1, 4, 4, 9, 20}),
+         reals(DType::F32, {90}), positions({21}, 88)});
+}
+
 TEST_CASE("updates are fewer than the tensor's elements along other axes") {
   check(
       R"(

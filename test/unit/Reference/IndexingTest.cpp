@@ -88,6 +88,18 @@ TEST_CASE("insert_slice") {
             .find("leaves a tensor of shape [3, 3]") != std::string::npos);
 }
 
+TEST_CASE("scatter_runs") {
+  Tensor x = i64({3, 2}, {1, 2, 3, 4, 5, 6}),
+         updates = i64({4, 2}, {10, 20, 30, 40, 50, 60, 70, 80});
+  auto scatter = [&](const std::string &kind, const Tensor &begins) {
+    return result("scatter_runs", {x, begins, updates}, "kind = #prim<scatter_kind " + kind + ">");
+  };
+  checkIntegers(scatter("add", i64({3}, {0, 2, 2})), {41, 62, 3, 4, 125, 146});
+  checkIntegers(scatter("assign", i64({3}, {1, 4, 9})),
+                {70, 80, 3, 4, 5, 6}); // what is before is nobody's
+  checkIntegers(scatter("max", i64({3}, {-5, 1, 0})), {10, 20, 3, 4, 70, 80});
+}
+
 TEST_CASE("nonzero") {
   checkIntegers(result("nonzero", f32({2, 3}, {0, 1, kNaN, -0.0, 0, 2}), "", "tensor<2x?xi64>"),
                 {0, 0, 1, 1, 2, 2});

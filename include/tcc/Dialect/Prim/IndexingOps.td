@@ -59,6 +59,17 @@ def Prim_ScatterNdOp : Prim_Op<"scatter_nd", "ONNX ScatterND", [Pure, Prim_Updat
   let assemblyFormat = "$kind $x `,` $indices `,` $updates attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
+def Prim_ScatterRunsOp : Prim_Op<"scatter_runs", "CUB DeviceSegmentedReduce", [Pure, Prim_UpdatesFirst, Prim_RoundedOnce]> {
+  let summary = "x with slice i of axis 0 updated by slices begins[i] to begins[i + 1] - 1 of updates, in order";
+  let description = [{
+    The last slice is updated by all that follow. A run that ends where it begins, or before, is empty;
+    numbers past the end of updates stand for it.
+  }];
+  let arguments = (ins Prim_ScatterKindAttr:$kind, AnyRankedTensor:$x, Prim_IndexTensor:$begins, AnyRankedTensor:$updates);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $x `,` $begins `,` $updates attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
 def Prim_InsertSliceOp : Prim_Op<"insert_slice", "MLIR tensor.insert_slice", [Pure, Prim_UpdatesFirst]> {
   let summary = "x with x[start + i * step] = update[i]; starts and steps as in prim.slice, all of update inside x";
   let hasVerifier = 1;
