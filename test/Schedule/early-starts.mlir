@@ -94,7 +94,7 @@ func.func @long(%x: tensor<1024x4096xbf16>, %y: tensor<?x4096xbf16>, %v: tensor<
 }
 
 // What needs nothing of a check of indices runs beside it, and a check beside what does not need it. Not where
-// both have scratch memory, where the second reads the first, where it changes what the first reads, or
+// it has scratch memory and is no scatter, where the second reads the first, where it changes what the first reads, or
 // may be given memory that the first was the last to read.
 // CHECK-LABEL: @checked
 // CHECK: form = row, threads = 64, row_threads = 64, next_beside = true>
@@ -132,8 +132,8 @@ func.func @checked(%i: tensor<64xi64>, %j: tensor<32xi64>, %t: tensor<90xf32>) -
 // CHECK-LABEL: @apart
 // CHECK: form = loop, threads = 32>
 // CHECK: form = row, threads = 64, row_threads = 64>
-// CHECK: form = loop, threads = 128, next_beside = true>
-// CHECK: form = row, threads = 64, row_threads = 64, scratch_bytes = 4096, beside = true>
+// CHECK: form = loop, threads = 128>
+// CHECK: form = row, threads = 64, row_threads = 64, scratch_bytes = 4096>
 // CHECK: form = row, threads = 96, row_threads = 96, scratch_bytes = 4096>
 // CHECK: form = scatter, threads = 128>
 func.func @apart(%i: tensor<64xi64>, %t: tensor<90xf32>) -> (tensor<i1>, tensor<64xf32>, tensor<i1>, tensor<i64>, tensor<64xi64>) {
@@ -173,4 +173,44 @@ func.func @apart(%i: tensor<64xi64>, %t: tensor<90xf32>) -> (tensor<i1>, tensor<
     kernel.yield %r : tensor<64xi64>
   } {schedule = #gpu.schedules<sm_90a = <form = scatter, threads = 128>>} -> tensor<64xi64>
   return %1, %2, %3, %4, %5 : tensor<i1>, tensor<64xf32>, tensor<i1>, tensor<i64>, tensor<64xi64>
+}
+
+// Nor beside what is beside what it reads. Scratch memory of a scatter lies behind that of a check.
+// CHECK-LABEL: @chain
+// CHECK: form = loop, threads = 32, next_beside = true>
+// CHECK: form = row, threads = 64, row_threads = 64, beside = true>
+// CHECK: form = loop, threads = 96>
+// CHECK: form = row, threads = 64, row_threads = 64, split = 64, scratch_bytes = 4608, next_beside = true>
+// CHECK: form = scatter, threads = 256, row_threads = 1, split = 9, scratch_bytes = 12048, beside = true>
+func.func @chain(%i: tensor<64xi64>, %t: tensor<64xf32>, %n: tensor<64xi64>) -> (tensor<i1>, tensor<64xf32>, tensor<i1>, tensor<64xf32>) {
+  %0 = kernel.launch loop "neg" ins(%t : tensor<64xf32>) sizes() {
+  ^bb0(%a: tensor<64xf32>):
+    %r = prim.neg %a : (tensor<64xf32>) -> tensor<64xf32>
+    kernel.yield %r : tensor<64xf32>
+  } {schedule = #gpu.schedules<sm_90a = <form = loop, threads = 32>>} -> tensor<64xf32>
+  %1 = kernel.launch row[0] "check" ins(%i : tensor<64xi64>) sizes() {
+  ^bb0(%a: tensor<64xi64>):
+    %z = prim.constant dense<0> : tensor<64xi64>
+    %c = prim.compare lt %a, %z : (tensor<64xi64>, tensor<64xi64>) -> tensor<64xi1>
+    %r = prim.reduce any %c [0] : (tensor<64xi1>) -> tensor<i1>
+    kernel.yield %r : tensor<i1>
+  } {schedule = #gpu.schedules<sm_90a = <form = row, threads = 64, row_threads = 64>>} -> tensor<i1>
+  %2 = kernel.launch loop "exp" ins(%0 : tensor<64xf32>) sizes() {
+  ^bb0(%a: tensor<64xf32>):
+    %r = prim.exp %a : (tensor<64xf32>) -> tensor<64xf32>
+    kernel.yield %r : tensor<64xf32>
+  } {schedule = #gpu.schedules<sm_90a = <form = loop, threads = 96>>} -> tensor<64xf32>
+  %3 = kernel.launch row[0] "check" ins(%n : tensor<64xi64>) sizes() {
+  ^bb0(%a: tensor<64xi64>):
+    %z = prim.constant dense<0> : tensor<64xi64>
+    %c = prim.compare lt %a, %z : (tensor<64xi64>, tensor<64xi64>) -> tensor<64xi1>
+    %r = prim.reduce any %c [0] : (tensor<64xi1>) -> tensor<i1>
+    kernel.yield %r : tensor<i1>
+  } {schedule = #gpu.schedules<sm_90a = <form = row, threads = 64, row_threads = 64, split = 64, scratch_bytes = 4608>>} -> tensor<i1>
+  %4 = kernel.launch special "scatter" ins(%t, %n, %2 : tensor<64xf32>, tensor<64xi64>, tensor<64xf32>) sizes() {
+  ^bb0(%a: tensor<64xf32>, %b: tensor<64xi64>, %c: tensor<64xf32>):
+    %r = prim.scatter_along add %a, %b, %c axis 0 : (tensor<64xf32>, tensor<64xi64>, tensor<64xf32>) -> tensor<64xf32>
+    kernel.yield %r : tensor<64xf32>
+  } {schedule = #gpu.schedules<sm_90a = <form = scatter, threads = 256, row_threads = 1, split = 9, scratch_bytes = 10000>>} -> tensor<64xf32>
+  return %1, %2, %3, %4 : tensor<i1>, tensor<64xf32>, tensor<i1>, tensor<64xf32>
 }

@@ -104,6 +104,22 @@ TEST_CASE("few updates of rows, in one phase") {
   CHECK(!notesTouched(rowsOf("add", "f32", "300000", "100", "24", "24")));
 }
 
+TEST_CASE("scratch memory of a scatter that runs beside a check lies behind that one's") {
+  std::string text = rowsOf("mul", "f32", "300", "5000", "4", "4");
+  CHECK(sorts(text));
+  checkAs(text,
+          {random(DType::F32, {300, 4}, 1, 1), indices({5000, 1}, -9, 320),
+           random(DType::F32, {5000, 4}, 1, 1)},
+          codegen::device::Form::Scatter, [](MLIRContext *context, codegen::device::Schedule s) {
+            return codegen::device::Schedule::get(
+                context, s.getForm(), s.getThreads(), s.getLanes(), s.getVectors(),
+                s.getRowThreads(), s.getKept(), s.getRows(), s.getColumns(), s.getDepth(),
+                s.getSharedBytes(), s.getMostBlocks(), s.getSplit(),
+                s.getScratchBytes() + codegen::device::kBesideBytes, s.getIndexBits(),
+                /*next_early=*/false, /*next_beside=*/true, /*beside=*/true);
+          });
+}
+
 TEST_CASE("sorted scatters: parts of the updates of few rows") {
   struct Case {
     const char *kind, *type;

@@ -81,20 +81,30 @@ Value memoryOf(Value tensor) {
   return tensor;
 }
 
-/// Whether `value` comes from a result of `launch`, of the same block, by any operator.
-bool comesFrom(Value value, kernel::LaunchOp launch) {
-  Operation *from = value.getDefiningOp();
-  if (!from || from->getBlock() != launch->getBlock() || from->isBeforeInBlock(launch))
-    return false;
-  return from == launch || from->getNumRegions() > 0 ||
-         llvm::any_of(from->getOperands(), [&](Value v) { return comesFrom(v, launch); });
+/// Whether an operand of `next` comes from a result of `launch`, of the same block, by any
+/// operators.
+bool dependsOn(kernel::LaunchOp next, kernel::LaunchOp launch) {
+  SmallVector<Operation *> work = {next};
+  DenseSet<Operation *> seen;
+  while (!work.empty())
+    for (Value operand : work.pop_back_val()->getOperands()) {
+      Operation *from = operand.getDefiningOp();
+      if (!from || from->getBlock() != launch->getBlock() || from->isBeforeInBlock(launch) ||
+          !seen.insert(from).second)
+        continue;
+      if (from == launch || from->getNumRegions() > 0)
+        return true;
+      work.push_back(from);
+    }
+  return false;
 }
 
 /// Whether `next` neither reads what `launch` writes nor may be given memory that it reads. What
 /// the caller gave is nobody else's; anything else may be given to others when `launch` was the
 /// last to read it, so `next` must read it too.
 bool sharesNothing(kernel::LaunchOp launch, kernel::LaunchOp next) {
-  if (llvm::any_of(next->getOperands(), [&](Value v) { return comesFrom(v, launch); }))
+  if (dependsOn(next, launch) ||
+      llvm::any_of(launch.getResults(), [](Value result) { return result.use_empty(); }))
     return false;
   SmallVector<Value> reads, overwrites;
   for (Value v : next.getInputs())
@@ -111,12 +121,37 @@ bool sharesNothing(kernel::LaunchOp launch, kernel::LaunchOp next) {
   });
 }
 
-/// Whether `next` may run beside `launch`: both are short of work for the machine's tiles, and
-/// counters in scratch memory are of one of them at most.
+/// Launches that may run at the same time on one architecture: the first, which waits for the work
+/// before it, and those beside it.
+struct Together {
+  SmallVector<kernel::LaunchOp, 4> launches;
+  Schedule first;       ///< of the first
+  bool sharing = false; ///< one of the others has scratch memory, behind the first one's
+
+  bool hasRoomFor(Schedule next) const;
+};
+
+/// The first one's scratch memory is a truth value's where others have theirs behind it.
+bool Together::hasRoomFor(Schedule next) const {
+  if (next.getScratchBytes() == 0)
+    return true;
+  kernel::LaunchOp launch = launches.front();
+  bool one = launch.getNumResults() == 1 && tensorType(launch.getResult(0)).hasStaticShape() &&
+             tensorType(launch.getResult(0)).getNumElements() == 1;
+  bool fits =
+      first.getScratchBytes() == 0 || (one && first.getForm() == Form::Row &&
+                                       first.getScratchBytes() <= kCounterBytes + kBesideBytes);
+  return !sharing && fits && next.getForm() == Form::Scatter;
+}
+
+/// Whether `next` may run beside `launch`, the last of `together`.
 bool runsBeside(kernel::LaunchOp launch, Schedule schedule, kernel::LaunchOp next,
-                Schedule nextSchedule) {
+                Schedule nextSchedule, const Together &together) {
+  constexpr size_t kMost = 4;
   return waitsAtOneEnd(launch, schedule) && waitsAtOneEnd(next, nextSchedule) && isShort(launch) &&
-         (schedule.getScratchBytes() == 0 || nextSchedule.getScratchBytes() == 0);
+         together.launches.size() < kMost && together.hasRoomFor(nextSchedule) &&
+         llvm::all_of(
+             together.launches, [&](kernel::LaunchOp other) { return sharesNothing(other, next); });
 }
 
 struct Starts {
@@ -124,9 +159,12 @@ struct Starts {
 };
 
 Schedule withStarts(Schedule s, Starts starts) {
+  unsigned scratch = s.getScratchBytes();
+  if (scratch && starts.beside && !s.getBeside())
+    scratch += kBesideBytes;
   return Schedule::get(s.getContext(), s.getForm(), s.getThreads(), s.getLanes(), s.getVectors(),
                        s.getRowThreads(), s.getKept(), s.getRows(), s.getColumns(), s.getDepth(),
-                       s.getSharedBytes(), s.getMostBlocks(), s.getSplit(), s.getScratchBytes(),
+                       s.getSharedBytes(), s.getMostBlocks(), s.getSplit(), scratch,
                        s.getIndexBits(), starts.nextEarly, starts.nextBeside, starts.beside);
 }
 
@@ -136,6 +174,7 @@ class EarlyStartsPass : public tcc::impl::EarlyStartsPassBase<EarlyStartsPass> {
     getOperation()->walk([](Block *block) {
       kernel::LaunchOp last;
       bool follows = true;
+      llvm::StringMap<Together> together;
       for (Operation &op : *block) {
         auto launch = dyn_cast<kernel::LaunchOp>(op);
         if (!launch || !isa_and_nonnull<SchedulesAttr>(launch.getScheduleAttr())) {
@@ -144,7 +183,7 @@ class EarlyStartsPass : public tcc::impl::EarlyStartsPassBase<EarlyStartsPass> {
           continue;
         }
         if (last)
-          mark(last, launch, follows);
+          mark(last, launch, follows, together);
         last = launch;
         follows = true;
       }
@@ -152,19 +191,27 @@ class EarlyStartsPass : public tcc::impl::EarlyStartsPassBase<EarlyStartsPass> {
   }
 
   /// `follows`: nothing is launched between the two.
-  static void mark(kernel::LaunchOp launch, kernel::LaunchOp next, bool follows) {
+  static void mark(kernel::LaunchOp launch, kernel::LaunchOp next, bool follows,
+                   llvm::StringMap<Together> &all) {
     auto schedules = cast<SchedulesAttr>(launch.getScheduleAttr());
     auto following = cast<SchedulesAttr>(next.getScheduleAttr());
     SmallVector<Schedule> marked, markedNext(following.getSchedules());
-    follows &= sharesNothing(launch, next);
     for (auto [arch, s] : llvm::zip(schedules.getArchs(), schedules.getSchedules())) {
       auto at = llvm::find(following.getArchs(), arch) - following.getArchs().begin();
       Schedule after = following.find(arch.getValue());
       bool early = after && letsNextStart(launch, s, next, after);
-      bool beside = after && !early && follows && runsBeside(launch, s, next, after);
+      Together &together = all[arch.getValue()];
+      if (together.launches.empty())
+        together = {{launch}, s};
+      bool beside = after && !early && follows && runsBeside(launch, s, next, after, together);
       marked.push_back(withStarts(s, {early, beside, s.getBeside()}));
-      if (beside)
-        markedNext[at] = withStarts(after, {false, false, true});
+      if (!beside) {
+        together = {{next}, after};
+        continue;
+      }
+      markedNext[at] = withStarts(after, {false, false, true});
+      together.launches.push_back(next);
+      together.sharing |= after.getScratchBytes() != 0;
     }
     MLIRContext *context = launch.getContext();
     launch.setScheduleAttr(SchedulesAttr::get(context, schedules.getArchs(), marked));

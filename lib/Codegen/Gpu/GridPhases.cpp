@@ -19,7 +19,8 @@ device::GridPhases::GridPhases(KernelFrame &f) : f(f), b(f.b) {
 /// Each in 32 bytes of its own, which are what a cache reads.
 Value device::GridPhases::counter(unsigned number) {
   constexpr unsigned kApart = 8;
-  assert((number + 1) * kApart * sizeof(int32_t) <= kCounterBytes && "too many phases");
+  assert((number + 1) * kApart * sizeof(int32_t) <= kCounterBytes - kBesideBytes &&
+         "too many phases");
   return f.at(f.scratch, b.getI32Type(), f.e.index(int64_t(number) * kApart));
 }
 

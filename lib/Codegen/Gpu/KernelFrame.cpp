@@ -35,6 +35,9 @@ device::KernelFrame::KernelFrame(kernel::LaunchOp launch, LLVM::LLVMFuncOp funct
                 [&](Type) { return entry->getArgument(next++); });
   if (schedule.getScratchBytes())
     scratch = entry->getArgument(next);
+  if (scratch && schedule.getBeside())
+    scratch = LLVM::GEPOp::create(b, scratch.getType(), b.getI8Type(), scratch,
+                                  ArrayRef<LLVM::GEPArg>{int32_t(kBesideBytes)});
 }
 
 Value device::KernelFrame::globalThread() {

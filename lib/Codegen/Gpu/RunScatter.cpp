@@ -114,9 +114,9 @@ void RunScatter::run() {
   Value slot = f.e.addIndex(
       f.e.mulIndex(f.e.divIndex(f.block, tiles), f.e.index(f.schedule.getThreads() / across)),
       f.e.divIndex(f.thread, f.e.index(across)));
-  Value point = f.e.addIndex(
-      f.e.mulIndex(f.e.remIndex(f.block, tiles), together),
-      f.e.mulIndex(f.e.remIndex(f.thread, f.e.index(across)), f.e.index(lanes)));
+  Value point =
+      f.e.addIndex(f.e.mulIndex(f.e.remIndex(f.block, tiles), together),
+                   f.e.mulIndex(f.e.remIndex(f.thread, f.e.index(across)), f.e.index(lanes)));
   Value inside = arith::AndIOp::create(b, f.less(slot, extents[0]), f.less(point, points));
   f.when(inside, [&] {
     Value begin = beginOf(slot), end = beginOf(f.e.addIndex(slot, one));

@@ -1,12 +1,13 @@
 //===- TouchedRows.cpp - Few updates of rows, in one phase ----------------===//
 //
 // Where no more rows are updated than there are, most of what is done is a copy, and an order of
-// all updates is not needed to do it. Each block notes in its shared memory, a bit a row, which rows
-// have updates, and which of them more than one. It then copies its part of the rows that have none,
-// and does its part of the updates:
+// all updates is not needed to do it. Each block notes in its shared memory, a bit a row, which
+// rows have updates, and which of them more than one. It then copies its part of the rows that have
+// none, and does its part of the updates:
 //
 //   - one that is alone in its row: by the threads that have it, at once;
-//   - others: a warp looks at the indices of all updates. Where its own is the first of the row (the
+//   - others: a warp looks at the indices of all updates. Where its own is the first of the row
+//   (the
 //     last, where updates replace what was there), it does all of the row, in their order.
 //
 // So nobody waits for another block, and what is read beside the tensors are the indices.
@@ -38,9 +39,9 @@ bool device::scheduleTouchedRows(ScheduleChoice &s, kernel::LaunchOp launch, con
   Operation *op = specialOf(launch);
   auto along = dyn_cast<prim::ScatterAlongOp>(op);
   int64_t bytes = 2 * wordsOf(list) * int64_t(sizeof(int32_t));
-  if ((along && !sameForAllLines(along)) || list.open ||
-      list.updates < kLeast || list.updates > std::min(kMost, list.slots) ||
-      list.slots * list.points < kLeastElements || bytes > kMostShared)
+  if ((along && !sameForAllLines(along)) || list.open || list.updates < kLeast ||
+      list.updates > std::min(kMost, list.slots) || list.slots * list.points < kLeastElements ||
+      bytes > kMostShared)
     return false;
   int64_t across = int64_t(llvm::divideCeil(list.points, lanes));
   int64_t accesses = std::max(list.slots, list.updates) * across;
@@ -60,8 +61,7 @@ std::pair<Value, Value> SortedScatter::bitOf(Value slot, bool again) {
   Value bits = f.i32(kBits), word = arith::DivUIOp::create(b, slot, bits);
   if (again)
     word = arith::AddIOp::create(b, word, f.i32(wordsOf(list)));
-  Value at = f.at(touched, b.getI32Type(),
-                  arith::IndexCastUIOp::create(b, b.getIndexType(), word));
+  Value at = f.at(touched, b.getI32Type(), arith::IndexCastUIOp::create(b, b.getIndexType(), word));
   return {at, arith::ShLIOp::create(b, f.i32(1), arith::RemUIOp::create(b, slot, bits))};
 }
 
@@ -107,8 +107,8 @@ Value SortedScatter::oldAt(const Coords &to) {
   return kind == prim::ScatterKind::assign ? Value() : read(x, to);
 }
 
-/// Updates that are alone in their row: each by the threads of a row, or several times as many where
-/// that is longer.
+/// Updates that are alone in their row: each by the threads of a row, or several times as many
+/// where that is longer.
 void SortedScatter::updateAlone() {
   int64_t across = f.schedule.getRowThreads(), lanes = f.schedule.getLanes(),
           groups = int64_t(f.schedule.getSplit()) * kThreads / across,
@@ -125,8 +125,9 @@ void SortedScatter::updateAlone() {
     Value acts = arith::AndIOp::create(b, f.less(point, f.e.index(list.points)),
                                        f.less(slot, f.e.index(list.slots)));
     acts = arith::AndIOp::create(
-        b, acts, arith::XOrIOp::create(b, hasBit(safe, true),
-                                       arith::ConstantOp::create(b, b.getBoolAttr(true))));
+        b, acts,
+        arith::XOrIOp::create(b, hasBit(safe, true),
+                              arith::ConstantOp::create(b, b.getBoolAttr(true))));
     f.when(acts, [&] {
       Coords to = target(slot, point);
       f.when(hasUpdates(to), [&] {
@@ -220,8 +221,7 @@ Value SortedScatter::withAll(Value slot, Value point, Value first, Value old) {
   };
   Value warp = f.e.index(GpuArch::warp);
   Value begin = f.e.subIndex(first, f.e.remIndex(first, warp));
-  auto loop =
-      scf::ForOp::create(b, begin, f.e.index(list.updates), warp, ValueRange{old}, each);
+  auto loop = scf::ForOp::create(b, begin, f.e.index(list.updates), warp, ValueRange{old}, each);
   f.e.forget();
   return loop.getResult(0);
 }
@@ -244,18 +244,18 @@ void SortedScatter::updateTogether() {
     f.when(several, [&] {
       bool assigns = kind == prim::ScatterKind::assign;
       Value next = f.e.addIndex(update, f.e.index(1)), zero = f.e.index(0);
-      Value other = assigns ? anyIn(next, f.e.index(list.updates), slot)
-                            : anyIn(zero, update, slot);
+      Value other =
+          assigns ? anyIn(next, f.e.index(list.updates), slot) : anyIn(zero, update, slot);
       Value mine =
           arith::XOrIOp::create(b, other, arith::ConstantOp::create(b, b.getBoolAttr(true)));
       f.when(mine, [&] {
-        Value point = f.e.mulIndex(f.e.addIndex(f.e.mulIndex(tile, f.e.index(warp)), lane),
-                                   f.e.index(lanes));
+        Value point =
+            f.e.mulIndex(f.e.addIndex(f.e.mulIndex(tile, f.e.index(warp)), lane), f.e.index(lanes));
         // All lanes vote; those behind the row's end do its last points again.
         Value within = f.minIndex(point, f.e.index((list.points - 1) / lanes * lanes));
         Coords to = target(slot, within);
-        Value acts = arith::AndIOp::create(b, f.less(point, f.e.index(list.points)),
-                                           hasUpdates(to));
+        Value acts =
+            arith::AndIOp::create(b, f.less(point, f.e.index(list.points)), hasUpdates(to));
         // Where indices are fewer along other axes, lanes that have no updates read others'.
         Value from = arith::SelectOp::create(b, hasUpdates(to), within, zero);
         f.e.setLanes(unsigned(lanes));

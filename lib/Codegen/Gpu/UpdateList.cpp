@@ -1,7 +1,7 @@
 //===- UpdateList.cpp - What a scatter's updates are ----------------------===//
 //
-// How many there are and what they go to, and what follows from that: whether their order shows, and
-// whose it is to bring them in order.
+// How many there are and what they go to, and what follows from that: whether their order shows,
+// and whose it is to bring them in order.
 //
 //===----------------------------------------------------------------------===//
 #include "ScatterKernel.h"

@@ -31,6 +31,8 @@ using Schedule = tcc::gpu::ScheduleAttr;
 
 /// Of scratch memory: counters of blocks that are done.
 inline constexpr unsigned kCounterBytes = 4096;
+/// Of that memory before what a kernel has that runs beside another one, counters included.
+inline constexpr unsigned kBesideBytes = 2048;
 
 /// What should be fastest on `arch`. `tf32`: operands of products in f32 may be rounded.
 Schedule chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch, bool tf32 = false);
