@@ -56,27 +56,6 @@ TEST_CASE("products of f64 on matrix units: tails, layouts, batches, shared tile
         {random(DType::F64, {3, 40, 65}), random(DType::F32, {3, 24, 65})});
 }
 
-/// Fails where the launches of `text` are wrong on the simulated device, run as `change` has it of
-/// the best schedule of form `form`.
-static void checkAs(const std::string &text, llvm::ArrayRef<Tensor> inputs,
-                    codegen::device::Form form,
-                    llvm::function_ref<Schedule(MLIRContext *, Schedule)> change) {
-  const GpuArch &arch = *GpuArch::find("sm_80");
-  auto module = fused(text);
-  module->walk([&](kernel::LaunchOp launch) {
-    MLIRContext *context = launch.getContext();
-    launch.setScheduleAttr(
-        tcc::gpu::SchedulesAttr::get(context, StringAttr::get(context, arch.name),
-                                     change(context, scheduleOf(launch, arch, form))));
-  });
-  auto wrong = simulateLaunches(module->lookupSymbol<func::FuncOp>("main"), inputs, WeightTable(),
-                                arch, /*seeds=*/{3});
-  if (!wrong)
-    FAIL(llvm::toString(wrong.takeError()));
-  for (const std::string &line : *wrong)
-    FAIL_CHECK(line);
-}
-
 TEST_CASE("products: blocks share what a tile sums") {
   struct Shared {
     const char *type;

@@ -227,3 +227,23 @@ std::string tcc::test::scaled(const std::string &st) {
   return "%scale = prim.constant dense<0.25> : " + st + "\n%score = prim.mul %dot, %scale : (" +
          st + ", " + st + ") -> " + st;
 }
+
+void tcc::test::checkAs(
+    const std::string &text, llvm::ArrayRef<reference::Tensor> inputs, codegen::device::Form form,
+    llvm::function_ref<codegen::device::Schedule(MLIRContext *, codegen::device::Schedule)>
+        change) {
+  const GpuArch &arch = *GpuArch::find("sm_80");
+  auto module = fused(text);
+  module->walk([&](kernel::LaunchOp launch) {
+    MLIRContext *context = launch.getContext();
+    launch.setScheduleAttr(
+        tcc::gpu::SchedulesAttr::get(context, StringAttr::get(context, arch.name),
+                                     change(context, scheduleOf(launch, arch, form))));
+  });
+  auto wrong = simulateLaunches(module->lookupSymbol<func::FuncOp>("main"), inputs, WeightTable(),
+                                arch, /*seeds=*/{3});
+  if (!wrong)
+    FAIL(llvm::toString(wrong.takeError()));
+  for (const std::string &line : *wrong)
+    FAIL_CHECK(line);
+}

@@ -34,6 +34,13 @@ codegen::device::Schedule scheduleOf(const std::string &text,
                                      const GpuArch &arch = *GpuArch::find("sm_80"),
                                      std::optional<codegen::device::Form> form = std::nullopt);
 
+/// Fails where the launches of `text` are wrong on the simulated device, run as `change` has it of
+/// the best schedule of form `form`.
+void checkAs(
+    const std::string &text, llvm::ArrayRef<reference::Tensor> inputs, codegen::device::Form form,
+    llvm::function_ref<codegen::device::Schedule(mlir::MLIRContext *, codegen::device::Schedule)>
+        change);
+
 /// PTX of the one launch of `text`, by the best template or `form`.
 std::string ptxOf(const std::string &text, const GpuArch &arch,
                   std::optional<codegen::device::Form> form = std::nullopt);
