@@ -21,7 +21,7 @@ struct ScheduleChoice {
   Schedule attr(mlir::MLIRContext *context) const {
     return Schedule::get(context, form, threads, lanes, vectors, rowThreads, kept, rows, columns,
                          depth, sharedBytes, mostBlocks, split, scratchBytes, indexBits,
-                         /*next_early=*/false);
+                         /*nextEarly=*/false);
   }
 };
 
