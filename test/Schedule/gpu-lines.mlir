@@ -38,7 +38,7 @@ func.func @places(%x: tensor<32x50257xbf16>, %y: tensor<8192x256xbf16>, %z: tens
 // CHECK: <form = line, threads = 32, lanes = 2, row_threads = 32, index_bits = 32>
 // CHECK: <form = line, threads = 256, vectors = 4, row_threads = 256, depth = 8, index_bits = 32>
 // CHECK: <form = line, threads = 256, row_threads = 256, split = 264, scratch_bytes = {{[0-9]+}}, index_bits = 32>
-// CHECK: <form = line, threads = 1024, row_threads = 1024, kept = 4096, shared_bytes = 32768, index_bits = 32>
+// CHECK: <form = line, threads = 512, row_threads = 512, kept = 4096, shared_bytes = 32768, split = 4, scratch_bytes = 18500, index_bits = 32>
 // CHECK: <form = line, threads = 512, lanes = 4, row_threads = 512, split = 264, scratch_bytes = {{[0-9]+}}, index_bits = 32>
 func.func @orders(%x: tensor<1x128xi64>, %y: tensor<8x1000xf32>, %z: tensor<1x20000xf32>, %w: tensor<3x40000xf32>) {
   %0 = kernel.launch special "cumulative" ins(%x : tensor<1x128xi64>) sizes() {

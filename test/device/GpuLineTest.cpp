@@ -103,6 +103,10 @@ TEST_CASE("lines that blocks sort") {
   first("f32", 2, 10000, 50, "true", random(DType::F32, {2, 10000}));
   first("i8", 1, 9000, 300, "false", random(DType::I8, {1, 9000}, -5, 5));
   first("f64", 1, 7000, 1000, "true", random(DType::F64, {1, 7000}));
+  // Parts of a line, which keep equal elements; the last one is shorter.
+  first("i8", 3, 9001, 20, "false", random(DType::I8, {3, 9001}, -5, 5));
+  first("i64", 5, 5003, 1, "true", random(DType::I64, {5, 5003}, -900, 900));
+  first("bf16", 1, 40000, 64, "true", random(DType::BF16, {1, 40000}));
 }
 
 TEST_CASE("loops: rows of odd lengths, vectors through views") {

@@ -19,6 +19,31 @@ bool device::linesAcross(RankedTensorType x, unsigned axis) {
   return volumeOf(x.getShape().drop_front(axis + 1)) >= GpuArch::warp;
 }
 
+/// Blocks share the lines whose first few are wanted where those alone leave multiprocessors idle.
+/// What all keep of a line fits the room of one.
+static bool shareFirst(ScheduleChoice &s, prim::TopKOp op, int64_t lines, const GpuArch &arch) {
+  constexpr int64_t kMostParts = 32, kThreads = 512;
+  constexpr int64_t kLeast = 1024, kLeastOfKept = 16; // elements of a part
+  auto x = tensorType(op.getX());
+  int64_t length = x.getDimSize(op.getAxis()),
+          kept = tensorType(op.getValues()).getDimSize(op.getAxis());
+  if (lines <= 0)
+    return false;
+  int64_t parts =
+      std::min({kMostParts, arch.multiprocessors / lines,
+                length / std::max(kLeast, kLeastOfKept * kept), int64_t(s.kept) / kept});
+  if (parts < 2)
+    return false;
+  s.threads = s.rowThreads = kThreads;
+  s.split = unsigned(lines * parts);
+  s.sharedBytes = OrderedRoom::of(s.kept, x.getElementType()).bytes;
+  // Each in so many bytes: an element as it is computed with, and its place.
+  s.scratchBytes =
+      unsigned(kCounterBytes + s.split * kept * int64_t(sizeof(int64_t) + sizeof(int32_t)) +
+               int64_t(sizeof(int32_t)));
+  return true;
+}
+
 /// A block sorts a line, in shared memory where it has room. Of the first few of a longer line, as
 /// many again have room there before all are ordered.
 static void scheduleOrder(ScheduleChoice &s, Operation *op, RankedTensorType x, unsigned axis,
@@ -59,6 +84,8 @@ static void scheduleOrder(ScheduleChoice &s, Operation *op, RankedTensorType x, 
       return;
   }
   s.kept = unsigned(slots);
+  if (slots && slots < length && shareFirst(s, cast<prim::TopKOp>(op), lines, arch))
+    return;
   s.sharedBytes = slots ? OrderedRoom::of(slots, e).bytes : 0;
   s.rowThreads = GpuArch::threads;
   if (slots)

@@ -8,7 +8,8 @@
 // Lines that fit lie in shared memory meanwhile, longer ones of a sort in the results. The first
 // few of a longer line are kept in order in shared memory: of the rest, a stretch at a time,
 // threads put behind them what comes before the last of them, and when there is no room for more,
-// and at the end, all are ordered again.
+// and at the end, all are ordered again. Where lines are few, blocks have parts of one, leave what
+// they kept in scratch memory, and the last of them orders it.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
@@ -49,6 +50,8 @@ private:
     f.loop(f.thread, count, f.schedule.getThreads(), body);
   }
   void considerRest(int64_t first, int64_t slots);
+  void store();
+  void join();
 
   device::KernelFrame &f;
   ImplicitLocOpBuilder &b;
@@ -56,7 +59,10 @@ private:
   unsigned axis;
   bool descending;
   Type e, computed;
-  Value length, kept;
+  Value length, kept;             ///< of the block's part of the line, which begins at `offset`
+  Value offset;                   ///< null: it is the whole line
+  Value number;                   ///< of the line
+  int64_t parts = 1, longest = 0; ///< of a line; elements of one
   Coords line;
   Value values, places; ///< in shared memory; null: in the results
 };
@@ -70,12 +76,23 @@ OrderedBlock::OrderedBlock(device::KernelFrame &f, Value x, unsigned axis, bool 
   length = extents[axis];
   kept = f.results[0].extents[axis];
   others.erase(others.begin() + axis);
-  for (Value i : f.delinearize(f.block, others))
+  number = f.block;
+  if (f.schedule.getScratchBytes()) {
+    auto shape = tensorType(x).getShape();
+    parts = f.schedule.getSplit() * shape[axis] / tensorType(x).getNumElements();
+    longest = int64_t(llvm::divideCeil(shape[axis], parts));
+    number = f.e.divIndex(f.block, f.e.index(parts));
+    offset = f.e.mulIndex(f.e.remIndex(f.block, f.e.index(parts)), f.e.index(longest));
+    length = f.minIndex(f.e.index(longest), f.e.subIndex(length, offset));
+  }
+  for (Value i : f.delinearize(number, others))
     line.push_back(Coord::uniform(i));
   line.insert(line.begin() + axis, Coord::uniform(f.e.index(0)));
 }
 
 OrderedBlock::Entry OrderedBlock::elementAt(Value i) {
+  if (offset)
+    i = f.e.addIndex(offset, i);
   Value v = f.e.eval(x, coords(i));
   f.failed |= !v;
   Type place = values ? b.getI32Type() : b.getI64Type();
@@ -169,10 +186,9 @@ void OrderedBlock::order(Value count) {
 /// With the `first` elements in order, looks at the others.
 void OrderedBlock::considerRest(int64_t first, int64_t slots) {
   constexpr int64_t kInFlight = 4; // elements of a thread
-  int64_t all = *getConstantIntValue(length), keep = *getConstantIntValue(kept),
-          step = int64_t(f.schedule.getThreads()) * kInFlight,
+  int64_t keep = *getConstantIntValue(kept), step = int64_t(f.schedule.getThreads()) * kInFlight,
           stretch = std::min(step, (slots - keep) / 2);
-  Value found = f.shared(b.getI32Type(), 1, "found");
+  Value found = f.shared(b.getI32Type(), 1, "found"), end = f.e.subIndex(length, f.e.index(1));
   Value leads = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, f.thread, f.e.index(0));
   auto forget = [&] {
     f.when(leads, [&] { LLVM::StoreOp::create(b, f.i32(0), found); });
@@ -193,7 +209,7 @@ void OrderedBlock::considerRest(int64_t first, int64_t slots) {
         Value place = f.e.addIndex(begin, offset);
         Value there =
             arith::AndIOp::create(b, f.less(offset, f.e.index(stretch)), f.less(place, length));
-        elements.push_back({elementAt(f.minIndex(place, f.e.index(all - 1))), there});
+        elements.push_back({elementAt(f.minIndex(place, end)), there});
         if (f.failed)
           return;
       }
@@ -215,15 +231,54 @@ void OrderedBlock::considerRest(int64_t first, int64_t slots) {
   order(f.e.addIndex(kept, foundNow()));
 }
 
+/// Those that are kept, in order.
+void OrderedBlock::store() {
+  each(kept, [&](Value i) {
+    Entry entry = get(i);
+    f.e.store(f.results[0], coords(i), entry.value);
+    f.e.store(f.results[1], coords(i), arith::ExtSIOp::create(b, b.getI64Type(), entry.place));
+  });
+}
+
+/// Of the parts of a line, the last block to be done orders what each has kept.
+void OrderedBlock::join() {
+  Type stored = f.asStored(computed), i32 = b.getI32Type();
+  int64_t keep = *getConstantIntValue(kept),
+          bytes = int64_t(f.schedule.getSplit()) * keep *
+                  std::max<int64_t>(1, stored.getIntOrFloatBitWidth() / 8);
+  bytes = int64_t(llvm::alignTo(bytes, sizeof(int32_t)));
+  Value all = f.e.index(parts * keep), first = f.e.mulIndex(f.block, kept);
+  each(kept, [&](Value i) {
+    Entry entry = get(i);
+    Value at = f.e.addIndex(first, i);
+    LLVM::StoreOp::create(b, f.asStored(entry.value), f.scratchAt(0, stored, at));
+    LLVM::StoreOp::create(b, entry.place, f.scratchAt(bytes, i32, at));
+  });
+  f.inLastBlock(number, unsigned(parts), [&] {
+    Value begin = f.e.mulIndex(number, all);
+    each(all, [&](Value i) {
+      Value at = f.e.addIndex(begin, i);
+      Value read = LLVM::LoadOp::create(b, stored, f.scratchAt(0, stored, at));
+      set(i, {f.asComputed(read, computed),
+              LLVM::LoadOp::create(b, i32, f.scratchAt(bytes, i32, at))});
+    });
+    f.barrier();
+    order(all);
+    store();
+  });
+}
+
 void OrderedBlock::run() {
   int64_t slots = f.schedule.getKept();
   Value begins = length;
   if (slots) {
     places = f.dynamicShared();
     values = f.at(places, b.getI8Type(), f.e.index(OrderedRoom::of(slots, e).values));
-    int64_t all = *getConstantIntValue(length);
-    if (slots < all)
-      begins = f.e.index(std::clamp<int64_t>(4 * *getConstantIntValue(kept), slots / 8, slots));
+    int64_t all = parts > 1 ? longest : *getConstantIntValue(length);
+    int64_t few = std::clamp<int64_t>(4 * *getConstantIntValue(kept), slots / 8, slots);
+    // A part is as many elements longer as there are parts, at most.
+    if (slots < all || (parts > 1 && 2 * few + parts < all))
+      begins = f.e.index(few);
   }
   each(begins, [&](Value i) {
     Entry entry = elementAt(i);
@@ -238,11 +293,7 @@ void OrderedBlock::run() {
     return;
   if (begins != length)
     considerRest(*getConstantIntValue(begins), slots);
-  each(kept, [&](Value i) {
-    Entry entry = get(i);
-    f.e.store(f.results[0], coords(i), entry.value);
-    f.e.store(f.results[1], coords(i), arith::ExtSIOp::create(b, b.getI64Type(), entry.place));
-  });
+  parts > 1 ? join() : store();
 }
 
 OrderedRoom OrderedRoom::of(int64_t slots, Type element) {

@@ -407,9 +407,11 @@ void device::emitSharedLineKernel(KernelFrame &f) {
   Operation *op = specialOf(f.launch);
   if (isa<prim::WhileOp>(op))
     return emitRecurrenceKernel(f);
-  if (isa<prim::SortOp, prim::TopKOp>(op))
-    return f.schedule.getDepth() || f.schedule.getScratchBytes() ? emitDigitOrderKernel(f)
-                                                                 : emitOrderedBlockKernel(f);
+  if (isa<prim::SortOp, prim::TopKOp>(op)) {
+    bool keeps = f.schedule.getKept() != 0; // of a part of a line, in shared memory
+    bool byDigits = f.schedule.getDepth() || (f.schedule.getScratchBytes() && !keeps);
+    return byDigits ? emitDigitOrderKernel(f) : emitOrderedBlockKernel(f);
+  }
   if (isa<prim::FourierOp>(op))
     return emitFourierKernel(f);
   if (op->hasTrait<prim::MatrixFactor>())
