@@ -77,9 +77,12 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                     b.getDenseI32ArrayAttr({static_cast<int32_t>(schedule.getThreads())}));
-  // ptxas would rather spill in a sort than have fewer blocks.
-  if (schedule.getScratchBytes() &&
-      llvm::is_contained({Form::Line, Form::Scatter}, schedule.getForm()))
+  // ptxas would rather spill in a sort than have fewer blocks, and rather wait for one read after
+  // the other where threads have rows of updates.
+  bool sorts = schedule.getScratchBytes() && schedule.getForm() == Form::Line;
+  bool updates = (schedule.getScratchBytes() || schedule.getRowThreads()) &&
+                 schedule.getForm() == Form::Scatter;
+  if (sorts || updates)
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
   KernelFrame frame(launch, function, schedule, arch);
   switch (schedule.getForm()) {

@@ -74,11 +74,24 @@ Value RunScatter::beginOf(Value row) {
   return arith::SelectOp::create(b, f.less(row, extents[0]), begin, count);
 }
 
+/// Where updates are rows that are taken from a table, which ones.
+static Value placesBehind(Value updates) {
+  Operation *op = updates.getDefiningOp();
+  if (auto take = dyn_cast_or_null<prim::TakeOp>(op))
+    return take.getAxis() == 0 && tensorType(take.getIndices()).getRank() == 1 ? take.getIndices()
+                                                                               : Value();
+  if (op && prim::isElementwise(op))
+    for (Value operand : op->getOperands())
+      if (isa<RankedTensorType>(operand.getType()))
+        if (Value places = placesBehind(operand))
+          return places;
+  return {};
+}
+
 /// The thread's elements of a row.
 Value RunScatter::read(Value from, Value row) {
   Coords at = {Coord::uniform(row)};
   llvm::append_range(at, inner);
-  f.e.forget();
   Value v = f.e.evalVector(from, at);
   f.failed |= !v;
   return v;
@@ -86,15 +99,20 @@ Value RunScatter::read(Value from, Value row) {
 
 Value RunScatter::withRun(Value begin, Value end, Value old) {
   unsigned inFlight = f.schedule.getVectors();
-  Value last = f.e.subIndex(end, f.e.index(1));
+  Value last = f.e.subIndex(end, f.e.index(1)), places = placesBehind(op.getUpdates());
   auto add = [&](OpBuilder &, Location, Value first, ValueRange carried) {
     Value sum = carried[0];
     f.e.nested([&] {
+      f.e.forget();
       SmallVector<std::pair<Value, Value>> found; // elements, and whether they are of the run
       for (unsigned i = 0; i < inFlight; ++i) {
         Value number = f.e.addIndex(first, f.e.index(i));
-        found.push_back({read(op.getUpdates(), f.minIndex(number, last)), f.less(number, end)});
+        found.push_back({f.minIndex(number, last), f.less(number, end)});
+        if (places) // all are read, and known then, before the first row is
+          f.e.eval(places, {Coord::uniform(found.back().first)});
       }
+      for (auto &[v, inside] : found)
+        v = read(op.getUpdates(), v);
       for (auto [v, inside] : found)
         if (v)
           sum = arith::SelectOp::create(b, inside, updatedElement(f, op.getKind(), sum, v), sum);

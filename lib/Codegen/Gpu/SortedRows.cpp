@@ -79,7 +79,10 @@ Value SortedScatter::read(Value from, Coords at) {
 /// What becomes of `old` by the updates from number `first` - 1 on, and before `end`, that go to
 /// the slot.
 Value SortedScatter::withUpdates(Value slot, Value point, Value first, Value end, Value old) {
-  constexpr unsigned kInFlight = 4;
+  // A thread that has one element and many updates of it waits for memory alone.
+  constexpr int64_t kMany = 16;
+  bool waits = f.schedule.getLanes() == 1 && list.updates >= kMany * list.slots;
+  unsigned inFlight = waits ? 16 : 4;
   Type index = b.getIndexType();
   Value wanted = arith::IndexCastUIOp::create(b, b.getI32Type(), slot);
   Value one = f.e.index(1), all = f.e.index(list.updates);
@@ -91,7 +94,7 @@ Value SortedScatter::withUpdates(Value slot, Value point, Value first, Value end
     f.e.forget();
     Value begin = f.e.subIndex(carried[0], one), last = f.e.subIndex(all, one), own;
     SmallVector<std::pair<Value, Value>> found; // updates, and whether they go to the slot
-    for (unsigned i = 0; i < kInFlight; ++i) {
+    for (unsigned i = 0; i < inFlight; ++i) {
       Value number = f.e.addIndex(begin, f.e.index(i)), safe = f.minIndex(number, last);
       Value goes = sort->sortedKey(f.e.index(0), safe);
       Value mine = arith::AndIOp::create(
@@ -108,7 +111,7 @@ Value SortedScatter::withUpdates(Value slot, Value point, Value first, Value end
     for (auto [one, v] : llvm::zip(found, values))
       if (v)
         sum = arith::SelectOp::create(b, one.second, updatedElement(f, kind, sum, v), sum);
-    Value next = f.e.addIndex(carried[0], f.e.index(kInFlight));
+    Value next = f.e.addIndex(carried[0], f.e.index(inFlight));
     scf::YieldOp::create(
         b, ValueRange{arith::SelectOp::create(b, found.back().second, next, f.e.index(0)), sum});
     f.e.forget();
