@@ -45,7 +45,8 @@ private:
   bool isJoinable(prim::DotOp dot);
   std::optional<SmallVector<Values>> operandsOf(ArrayRef<Operation *> ops, const Values &members);
   SmallVector<Operation *> nextOf(const Values &members);
-  Value joinedWeights(OpBuilder &b, const Values &parts);
+  bool isRowOf(Value bias);
+  Value joinedWeights(OpBuilder &b, const Values &parts, unsigned axis = 0);
   Value joined(OpBuilder &b, const Values &parts, RankedTensorType result);
   void join(ArrayRef<prim::DotOp> dots);
 
@@ -69,8 +70,16 @@ bool JoinProducts::isJoinable(prim::DotOp dot) {
          tensorType(dot.getResult()).getRank() > 0;
 }
 
-/// The weights in `parts` below one another: axis 0 is the one that they are joined along.
-Value JoinProducts::joinedWeights(OpBuilder &b, const Values &parts) {
+/// Whether a bias is that of a single row: a weight that lies in the last axis alone, because what
+/// repeats nothing is folded.
+bool JoinProducts::isRowOf(Value bias) {
+  auto type = tensorType(bias);
+  return weightOf(bias) && type.getRank() && type.getNumElements() == type.getShape().back();
+}
+
+/// The weights in `parts` one after the other along an axis in front of which they have one
+/// element.
+Value JoinProducts::joinedWeights(OpBuilder &b, const Values &parts, unsigned axis) {
   std::string name;
   SmallVector<Weight> sources;
   Weight whole = *weights.describe(weightOf(parts[0]).getName());
@@ -79,9 +88,9 @@ Value JoinProducts::joinedWeights(OpBuilder &b, const Values &parts) {
     std::string own = weightOf(part).getName().str();
     name += (name.empty() ? "" : "+") + own;
     sources.push_back(*weights.lookup(own));
-    rows += sources.back().shape[0];
+    rows += sources.back().shape[axis];
   }
-  whole.shape[0] = static_cast<int64_t>(rows);
+  whole.shape[axis] = static_cast<int64_t>(rows);
   whole.bytes = {};
   whole.owner = nullptr;
   uint64_t grain = whole.size() / rows;
@@ -158,7 +167,8 @@ std::optional<SmallVector<JoinProducts::Values>> JoinProducts::operandsOf(ArrayR
                weightOf(broadcast.getX());
       });
     };
-    if (!equalSplats() && !biases())
+    auto rows = [&] { return llvm::all_of(parts, [&](Value part) { return isRowOf(part); }); };
+    if (!equalSplats() && !biases() && !rows())
       return std::nullopt;
   }
   return all;
@@ -171,6 +181,8 @@ Value JoinProducts::joined(OpBuilder &b, const Values &parts, RankedTensorType r
   if (DenseElementsAttr splat = splatOf(parts[0]))
     return prim::ConstantOp::create(b, loc, type,
                                     DenseElementsAttr::get(type, splat.getSplatValue<Attribute>()));
+  if (isRowOf(parts[0]))
+    return joinedWeights(b, parts, result.getRank() - 1);
   Values biases;
   for (Value part : parts)
     biases.push_back(part.getDefiningOp<prim::BroadcastOp>().getX());

@@ -37,6 +37,28 @@ func.func @heads(%x: tensor<4x12xbf16>, %p: tensor<4x2x4xbf16>) -> (tensor<4x2x8
   return %5, %11 : tensor<4x2x8xbf16>, tensor<4x2x4xbf16>
 }
 
+// Biases of one row are weights of its shape.
+// CHECK-LABEL: func @row
+// CHECK: %[[W:.*]] = prim.weight "rq+rk" : tensor<24x12xbf16>
+// CHECK: %[[D:.*]] = prim.dot %{{.*}}, %[[W]] batch [] x [] contract [2] x [1] : {{.*}} -> tensor<1x1x24xf32>
+// CHECK: %[[B:.*]] = prim.weight "ra+rb" : tensor<1x1x24xf32>
+// CHECK: %[[S:.*]] = prim.add %[[D]], %[[B]]
+// CHECK-DAG: prim.slice %[[S]] starts [0, 0, 0]() steps [1, 1, 1] sizes() : (tensor<1x1x24xf32>) -> tensor<1x1x16xf32>
+// CHECK-DAG: prim.slice %[[S]] starts [0, 0, 16]() steps [1, 1, 1] sizes() : (tensor<1x1x24xf32>) -> tensor<1x1x8xf32>
+func.func @row(%x: tensor<1x1x12xbf16>) -> (tensor<2x8xf32>, tensor<2x4xf32>) {
+  %q = prim.weight "rq" : tensor<16x12xbf16>
+  %0 = prim.dot %x, %q batch [] x [] contract [2] x [1] : (tensor<1x1x12xbf16>, tensor<16x12xbf16>) -> tensor<1x1x16xf32>
+  %a = prim.weight "ra" : tensor<1x1x16xf32>
+  %1 = prim.add %0, %a : (tensor<1x1x16xf32>, tensor<1x1x16xf32>) -> tensor<1x1x16xf32>
+  %2 = prim.reshape %1 sizes() : (tensor<1x1x16xf32>) -> tensor<2x8xf32>
+  %k = prim.weight "rk" : tensor<8x12xbf16>
+  %3 = prim.dot %x, %k batch [] x [] contract [2] x [1] : (tensor<1x1x12xbf16>, tensor<8x12xbf16>) -> tensor<1x1x8xf32>
+  %b = prim.weight "rb" : tensor<1x1x8xf32>
+  %4 = prim.add %3, %b : (tensor<1x1x8xf32>, tensor<1x1x8xf32>) -> tensor<1x1x8xf32>
+  %5 = prim.reshape %4 sizes() : (tensor<1x1x8xf32>) -> tensor<2x4xf32>
+  return %2, %5 : tensor<2x8xf32>, tensor<2x4xf32>
+}
+
 // Open rows; one product has a type of its own.
 // CHECK-LABEL: func @open
 // CHECK: prim.weight "s+t" : tensor<16x12xbf16>
