@@ -254,7 +254,11 @@ class Run:
             return self.assign(to, f"{self.shared(picked)}({words})", 32)
         if name == "bfe":
             word, first, count = (self.raw(text)[0] for text in given[1:4])
-            return self.assign(to, f"{word} >> {first} & (1 << {count}) - 1")
+            field = f"({word} >> {first} & (1 << {count}) - 1)"
+            if kind[0] != "s":
+                return self.assign(to, field)
+            sign = f"((1 << {count}) >> 1)"  # of a field within the word, which fills what is above it
+            return self.assign(to, f"({field} ^ {sign}) - {sign} & {mask(bits)}", bits)
         whole = bits * (2 if "wide" in parts else 1)
         get = [self.number(text, kind) for text in given[1:3]]
         if name == "mad":
