@@ -12,6 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CollapsedRows.h"
+#include "tcc/Codegen/Common/LineKernel.h"
+#include "tcc/Dialect/Kernel/SpecialOperator.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -92,6 +94,9 @@ bool Collapse::applies(prim::BroadcastOp op) {
 bool Collapse::keepsTogether(Operation *op) {
   Value result = op->getResult(0);
   Form form = formOf(result);
+  if (auto iota = dyn_cast<prim::IotaOp>(op))
+    return form == Form::Other || iota.getAxis() + (shape.size() - first) <
+                                      static_cast<size_t>(tensorType(result).getRank());
   auto moved = isa<prim::ConcatOp>(op) ? op->getOperands() : op->getOperands().take_front();
   if (!llvm::all_of(moved, [&](Value x) { return formOf(x) == form; }))
     return false;
@@ -113,6 +118,8 @@ bool Collapse::keepsTogether(Operation *op) {
     return llvm::all_of(reverse.getAxes(), isBefore);
   if (auto reduce = dyn_cast<prim::ReduceOp>(op))
     return llvm::all_of(reduce.getAxes(), isBefore);
+  if (auto line = codegen::lineAxis(op))
+    return isBefore(line->second);
   return isBefore(take ? take.getAxis() : cast<prim::ConcatOp>(op).getAxis());
 }
 
@@ -139,8 +146,11 @@ bool Collapse::applies(Operation *op) {
   if (auto reshape = dyn_cast<prim::ReshapeOp>(op))
     return isa<BlockArgument>(reshape.getX()) || formOf(reshape.getX()) != Form::Full;
   if (isa<prim::ReduceOp, prim::TransposeOp, prim::SliceOp, prim::ReverseOp, prim::ConcatOp,
-          prim::TakeOp>(op))
+          prim::TakeOp>(op) ||
+      codegen::lineAxis(op))
     return !isRows() && keepsTogether(op);
+  if (auto iota = dyn_cast<prim::IotaOp>(op))
+    return !isRows() && keepsTogether(iota);
   auto broadcast = dyn_cast<prim::BroadcastOp>(op);
   return broadcast && applies(broadcast);
 }
@@ -199,12 +209,9 @@ void tcc::codegen::collapseRows(kernel::LaunchOp launch) {
     collapse.apply();
 }
 
-void tcc::codegen::joinShortLines(kernel::LaunchOp launch) {
-  constexpr int64_t kShortLine = 256, kWholeVector = 16;
-  Collapse collapse(launch);
-  bool fillsVectors = collapse.lineLength() % kWholeVector == 0;
-  if ((fillsVectors && collapse.lineLength() >= kShortLine) || !collapse.applies())
-    return;
+/// Makes one axis of those that `collapse` found, and reshapes around the launch what it reads and
+/// gives.
+static void joinAxes(kernel::LaunchOp launch, Collapse &collapse) {
   OpBuilder b(launch);
   for (auto [argument, operand] :
        llvm::zip(launch.getBody().getArguments(), launch.getInputsMutable()))
@@ -218,4 +225,20 @@ void tcc::codegen::joinShortLines(kernel::LaunchOp launch) {
     auto seen = prim::ReshapeOp::create(b, launch.getLoc(), type, result, /*sizes=*/ValueRange());
     result.replaceAllUsesExcept(seen, seen);
   }
+}
+
+void tcc::codegen::joinShortLines(kernel::LaunchOp launch) {
+  constexpr int64_t kShortLine = 256, kWholeVector = 16;
+  Collapse collapse(launch);
+  bool fillsVectors = collapse.lineLength() % kWholeVector == 0;
+  if ((fillsVectors && collapse.lineLength() >= kShortLine) || !collapse.applies())
+    return;
+  joinAxes(launch, collapse);
+}
+
+void tcc::codegen::joinLines(kernel::LaunchOp launch) {
+  if (!lineAxis(kernel::specialOf(launch)))
+    return;
+  if (Collapse collapse(launch); collapse.applies())
+    joinAxes(launch, collapse);
 }

@@ -17,6 +17,10 @@ void collapseRows(kernel::LaunchOp launch);
 /// and gives is reshaped around it.
 void joinShortLines(kernel::LaunchOp launch);
 
+/// Makes one axis of those behind the lines of `launch`, of kind special, that nothing in it tells
+/// apart: the lines that are neighbours there are its lanes.
+void joinLines(kernel::LaunchOp launch);
+
 /// Computes in the shape before what `launch`, of kind loop, computes point by point of a reshaped
 /// value, and gives it so.
 void reshapeLate(kernel::LaunchOp launch);
