@@ -1,4 +1,5 @@
 // RUN: tcc-opt %s -tcc-codegen-expand-math | FileCheck %s
+// RUN: tcc-opt %s -tcc-codegen-expand-math=loses-nan | FileCheck %s --check-prefix=NAN
 // RUN: tcc-opt %s -tcc-codegen-expand-math=bfloat-conversion=none | FileCheck %s --check-prefix=BF16
 
 // An elementary function is arithmetic on the same vector; nothing is called.
@@ -140,4 +141,31 @@ func.func @integer_as_bf16(%x: vector<8xi32>) -> vector<8xbf16> {
 func.func @float_as_bf16(%x: vector<8xf32>) -> vector<8xbf16> {
   %0 = arith.truncf %x : vector<8xf32> to vector<8xbf16>
   return %0 : vector<8xbf16>
+}
+
+// Where an instruction for extremes loses a NaN, a chain of them is asked for one at its end, two numbers at a time; what is no
+// number's and constants are not. One alone stays, and so does what orders zeros.
+// CHECK-LABEL: func.func @extremes
+// CHECK: arith.maximumf
+// CHECK: arith.maximumf
+// NAN-LABEL: func.func @extremes
+// NAN-SAME: %[[X:.+]]: vector<8xf32>, %[[Y:.+]]: vector<8xf32>, %[[Z:.+]]: vector<8xf32>
+// NAN: %[[C:.+]] = arith.cmpf ogt, %[[X]], %[[Y]]
+// NAN: %[[M:.+]] = arith.select %[[C]], %[[X]], %[[Y]]
+// NAN: %[[D:.+]] = arith.cmpf ogt, %[[M]], %[[Z]]
+// NAN: %[[N:.+]] = arith.select %[[D]], %[[M]], %[[Z]]
+// NAN: %[[P:.+]] = arith.cmpf uno, %[[X]], %[[Y]]
+// NAN: %[[Q:.+]] = arith.cmpf uno, %[[Z]], %[[Z]]
+// NAN: %[[R:.+]] = arith.ori %[[P]], %[[Q]]
+// NAN: arith.select %[[R]], %{{.+}}, %[[N]]
+// NAN: arith.minimumf
+// NAN: arith.maximumf
+// NAN: arith.maximumf
+func.func @extremes(%x: vector<8xf32>, %y: vector<8xf32>, %z: vector<8xf32>) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>) {
+  %0 = arith.maximumf %x, %y fastmath<nsz> : vector<8xf32>
+  %1 = arith.maximumf %0, %z fastmath<nsz> : vector<8xf32>
+  %2 = arith.minimumf %x, %y fastmath<nsz> : vector<8xf32>
+  %3 = arith.maximumf %x, %y : vector<8xf32>
+  %4 = arith.maximumf %3, %z : vector<8xf32>
+  return %1, %2, %4 : vector<8xf32>, vector<8xf32>, vector<8xf32>
 }

@@ -86,6 +86,41 @@ class LongLines(ToolTest):
             expected = np.maximum((x.reshape(groups[1]) * scale).reshape(x.shape) + x, 0)
             self.check(nodes, x, {"y": expected}, tolerance=1e-5, constants=[groups, planes, ("scale", scale)])
 
+    def test_numbers_that_are_none(self):
+        """Extremes of windows and of rows, and shares, beside NaN and infinities; -0.0 equals 0.0 and either is right."""
+        random = np.random.default_rng(13)  # what the other tests draw stays
+        for window, stride in ((3, 1), (3, 2), (5, 1)):
+            x = random.standard_normal((2, 3, 19, 37)).astype(np.float32)
+            x.reshape(-1)[random.integers(0, x.size, 30)] = np.nan
+            x[0, 1, :9] = -np.inf
+            x[1, 0, 4] = np.inf
+            pad = window // 2
+            padded = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)), constant_values=-np.inf)
+            windows = np.lib.stride_tricks.sliding_window_view(padded, (window, window), (2, 3))[:, :, ::stride, ::stride]
+            pool = helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[window] * 2, strides=[stride] * 2, pads=[pad] * 4)
+            self.check([pool], x, {"y": windows.max((-1, -2))})
+        for length in (40, 300, 5001):
+            x = random.standard_normal((9, length)).astype(np.float32)
+            x[1, 7], x[2, -1], x[3, ::2], x[4], x[5, 0] = np.nan, np.nan, -np.inf, -np.inf, np.inf
+            x[6] *= 1e30
+            with np.errstate(invalid="ignore"):
+                expected = softmax(x.astype(np.float64))
+            expected[expected < 1e-37] = 0
+            self.check([helper.make_node("Softmax", ["x"], ["s"], axis=-1), helper.make_node("Mul", ["s", "scale"], ["y"])], x, {"y": expected},
+                       tolerance=2e-5, constants=[("scale", np.float32(1))])
+            self.check([helper.make_node("ReduceMax", ["x", "axes"], ["y"], keepdims=0)], x, {"y": x.max(1)}, constants=[("axes", [1])])
+            self.check([helper.make_node("ReduceMin", ["x", "axes"], ["y"], keepdims=0)], x, {"y": x.min(1)}, constants=[("axes", [1])])
+
+    def test_scans_before_several_axes(self):
+        random = np.random.default_rng(14)
+        for shape, axis in (((57, 6, 3), 0), ((3, 29, 28, 28), 1), ((5, 17, 3, 1, 2), 1), ((2, 3, 40), 1), ((0, 3, 2), 0), ((4, 0, 3, 2), 1)):
+            x = random.integers(-9, 9, shape).astype(np.float32)
+            for flags in ({}, {"reverse": 1}, {"exclusive": 1}):
+                y = np.flip(x, axis) if "reverse" in flags else x
+                y = y.cumsum(axis) - (y if "exclusive" in flags else 0)
+                y = np.flip(y, axis) if "reverse" in flags else y
+                self.check([helper.make_node("CumSum", ["x", "axis"], ["y"], **flags)], x, {"y": y}, constants=[("axis", axis)])
+
     def test_softmax_of_long_rows(self):
         """Also where an operand is read again, the one that the result may lie over or a turned one of its size, and where
         the result is turned."""

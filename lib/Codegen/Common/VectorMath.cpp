@@ -213,10 +213,9 @@ void expandLogistics(Operation *root, const ExpandMathOptions &options) {
 
 /// Shares of a sum by its reciprocal r: q = x r, and q + (x - q sum) r is x / sum rounded once, but
 /// for results so small that the remainder is no normal number, which may be one unit off. Three
-/// operations that processors without AVX-512 do twice a cycle, instead of one that takes them
-/// several cycles.
+/// operations that processors do twice a cycle, instead of one that takes them several cycles.
 void expandShares(Operation *root, const ExpandMathOptions &options) {
-  if (!options.hasFma || options.hasAvx512 || options.hasScalarLanes)
+  if (!options.hasFma || options.hasScalarLanes)
     return;
   SmallVector<arith::DivFOp> shares;
   root->walk([&](arith::DivFOp op) {
@@ -248,10 +247,13 @@ public:
     hasAvx512 = options.hasAvx512;
     hasHalfConversion = options.hasHalfConversion;
     bfloatConversion = options.bfloatConversion;
+    losesNan = options.losesNan;
   }
 
   void runOnOperation() override {
-    expandMath(getOperation(), {hasFma, hasAvx512, hasHalfConversion, bfloatConversion});
+    ExpandMathOptions options{hasFma, hasAvx512, hasHalfConversion, bfloatConversion};
+    options.losesNan = losesNan;
+    expandMath(getOperation(), options);
   }
 };
 
@@ -267,6 +269,7 @@ ExpandMathOptions ExpandMathOptions::forTarget(const CpuTarget &cpu) {
   options.hasAvx512 = x86 && cpu.vectorBits >= 512;
   options.hasHalfConversion = cpu.halfConversion;
   options.bfloatConversion = bfloat;
+  options.losesNan = x86;
   return options;
 }
 
@@ -385,6 +388,8 @@ void expandMath(Operation *root, const ExpandMathOptions &options) {
     llvm::for_each(cuts, cutBfloats);
   expandLogistics(root, options);
   expandShares(root, options);
+  if (options.losesNan)
+    vmath::expandExtrema(root);
   vmath::expandOnePlusTanh(root, options);
   expandSinesOfSines(root, options);
   pairSinesWithCosines(root);

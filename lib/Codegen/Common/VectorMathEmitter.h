@@ -243,6 +243,8 @@ Fp roughLgamma(Fp x);
 Fp sinOfUnit(Fp x, bool cosine, bool rough);
 /// 1 + tanh u as a sigmoid of 2u, where `needsFactors`.
 void expandOnePlusTanh(mlir::Operation *root, const ExpandMathOptions &options);
+/// Chains of extremes as bare instructions, where those lose what is no number.
+void expandExtrema(mlir::Operation *root);
 /// Expands the functions in `root` whose result is only narrowed, roughly.
 void expandRough(mlir::Operation *root, const ExpandMathOptions &options);
 

@@ -76,14 +76,18 @@ Fp expByExp2(Fp x) {
   return hardwareExp2(f) * fromBits(bits(shifted) << 23);
 }
 
+/// Where an instruction scales; it takes what is too large or too small to be a number.
+Fp scaledExp(Fp x) {
+  Reduced a = reduceExp(x, x.constant(roundingBias));
+  return scale(expPolynomial(a.r), a.n);
+}
+
 Fp expF32(Fp x) {
   if (x.e->options.hasExp2)
     return expByExp2(x);
   x = atLeast(atMost(x, 89.0), -104.0);
-  if (hasScale(x)) {
-    Reduced a = reduceExp(x, x.constant(roundingBias));
-    return scale(expPolynomial(a.r), a.n);
-  }
+  if (hasScale(x))
+    return scaledExp(x);
   TwoFactors factors = splitPower(x);
   Reduced a = reduceExp(x, factors.magic);
   return expPolynomial(a.r) * a.power * factors.second;
@@ -159,7 +163,12 @@ static Fp movedExp(Fp x, int moved) {
 
 bool needsFactors(Fp x) { return !x.isF64() && !x.e->options.hasExp2 && !hasScale(x); }
 
-Fp expNotPositive(Fp x) { return needsFactors(x) ? movedExp(atLeast(x, -104.0), 24) : exp(x); }
+Fp expNotPositive(Fp x) {
+  if (x.isF64() || x.e->options.hasExp2)
+    return exp(x);
+  x = atLeast(x, -104.0);
+  return needsFactors(x) ? movedExp(x, 24) : scaledExp(x);
+}
 Fp expBesideOne(Fp x) {
   return needsFactors(x) ? movedExp(atLeast(atMost(x, 89.0), -86.0), -1) : exp(x);
 }

@@ -25,6 +25,7 @@
 #include "tcc/Codegen/Common/RowStages.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -58,6 +59,7 @@ private:
   };
   RowBlock rowsBeside();
   void emitRows(Value task, unsigned count);
+  unsigned stageLanes(const RowStage &stage);
   void emitStage(unsigned number);
   void emitStores();
   /// A point, or lanes of them, with what was carried there; a mask where not all lanes count.
@@ -277,6 +279,26 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
   totals.assign(accumulators.begin(), accumulators.end());
 }
 
+/// Lanes of a loop that does no more than find extremes: each step waits for what takes care of a
+/// NaN in the one before, and four registers of them wait no longer than one.
+unsigned RowEmitter::stageLanes(const RowStage &stage) {
+  constexpr unsigned kRegisters = 4, kLeastTurns = 4;
+  auto length = getConstantIntValue(extents.back());
+  unsigned most = kRegisters * f.cpu.lanes(32);
+  bool waits = length && lanes > 1 && lanes < most && *length >= int64_t(kLeastTurns * most) &&
+               llvm::all_of(
+                   stage,
+                   [&](prim::ReduceOp r) {
+                     bool extreme = r.getKind() == prim::ReduceKind::max ||
+                                    r.getKind() == prim::ReduceKind::min;
+                     return extreme && isa<FloatType>(tensorType(r.getX()).getElementType()) &&
+                            llvm::none_of(f.launch.getBody().front(), [&](Operation &op) {
+                              return op.hasTrait<prim::Costly>() && dependsOn(r.getX(), {&op});
+                            });
+                   });
+  return waits ? most : lanes;
+}
+
 void RowEmitter::emitStage(unsigned number) {
   ImplicitLocOpBuilder &b = f.b;
   const RowStage &stage = stages[number];
@@ -297,6 +319,7 @@ void RowEmitter::emitStage(unsigned number) {
   }
   // Where the row's result goes, what it is made of may lie.
   bool mayRepeat = llvm::none_of(fresh, [&](Value value) { return cache[value].wholeSpace; });
+  llvm::SaveAndRestore wider(lanes, stageLanes(stage));
   pointLoop(
       init, neutrals,
       [&](ArrayRef<Coord> at, ValueRange carried, Value mask) {

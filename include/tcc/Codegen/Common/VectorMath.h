@@ -48,6 +48,9 @@ struct ExpandMathOptions {
   bool hasExp2 = false;
   /// Lanes are registers of their own, and masks bits of their own.
   bool hasScalarLanes = false;
+  /// The target's instructions for extremes give the other number beside a NaN, or it depends on
+  /// the order: each maximum is one and a choice.
+  bool losesNan = false;
   /// Whether the target has a fused multiply-add is not known yet: a multiplication and an
   /// addition, which may be fused.
   bool mayFuse = false;
