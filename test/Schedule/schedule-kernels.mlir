@@ -36,6 +36,46 @@ func.func @behind(%y: tensor<64x64x1x1xf32>) {
   return
 }
 
+// Axes behind those that a scan goes along are one, of which lines are lanes; what reads and takes places sees them so.
+// CHECK-LABEL: @scanned
+// CHECK: prim.reshape %arg0 sizes() : (tensor<257x64x3xf32>) -> tensor<257x192xf32>
+// CHECK: prim.cumulative {{ *}}sum %{{.+}} 0 : (tensor<257x192xf32>)
+// CHECK: prim.reshape {{.+}} -> tensor<257x64x3xf32>
+// CHECK: prim.iota 1 sizes() : tensor<2x9x35xi32>
+// CHECK: prim.cumulative {{ *}}max %{{.+}} 1 : (tensor<2x9x35xi32>)
+func.func @scanned(%x: tensor<257x64x3xf32>, %y: tensor<2x9x5x7xi1>) {
+  %0 = kernel.launch special "cumulative" ins(%x : tensor<257x64x3xf32>) sizes() {
+  ^bb0(%a: tensor<257x64x3xf32>):
+    %b = prim.cumulative sum %a 0 : (tensor<257x64x3xf32>) -> tensor<257x64x3xf32>
+    kernel.yield %b : tensor<257x64x3xf32>
+  } -> tensor<257x64x3xf32>
+  %1 = kernel.launch special "select_cumulative" ins(%y : tensor<2x9x5x7xi1>) sizes() {
+  ^bb0(%a: tensor<2x9x5x7xi1>):
+    %b = prim.iota 1 sizes() : tensor<2x9x5x7xi32>
+    %c = prim.constant dense<0> : tensor<2x9x5x7xi32>
+    %d = prim.select %a, %b, %c : (tensor<2x9x5x7xi1>, tensor<2x9x5x7xi32>, tensor<2x9x5x7xi32>) -> tensor<2x9x5x7xi32>
+    %e = prim.cumulative max %d 1 : (tensor<2x9x5x7xi32>) -> tensor<2x9x5x7xi32>
+    kernel.yield %e : tensor<2x9x5x7xi32>
+  } -> tensor<2x9x5x7xi32>
+  return
+}
+
+// Lines that are cut into several, and then joined: channels are blocks all the same.
+// CHECK-LABEL: @recut
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 2, chunk = 4096, grain = {{[0-9]+}}, block_axis = 1, block_rows = 8>}
+func.func @recut(%y: tensor<3x4097x192xf32>, %z: tensor<192xf32>) {
+  %1 = kernel.launch loop "add_transpose" ins(%y, %z : tensor<3x4097x192xf32>, tensor<192xf32>) sizes() {
+  ^bb0(%a: tensor<3x4097x192xf32>, %v: tensor<192xf32>):
+    %w = prim.broadcast %v axes [2] sizes() : (tensor<192xf32>) -> tensor<3x4097x192xf32>
+    %b = prim.add %a, %w : (tensor<3x4097x192xf32>, tensor<3x4097x192xf32>) -> tensor<3x4097x192xf32>
+    %c = prim.reshape %b sizes() : (tensor<3x4097x192xf32>) -> tensor<3x8194x96xf32>
+    %d = prim.slice %c starts [0, 0, 0]() steps [1, 1, 1] sizes() : (tensor<3x8194x96xf32>) -> tensor<3x8193x96xf32>
+    %e = prim.transpose %d [0, 2, 1] : (tensor<3x8193x96xf32>) -> tensor<3x96x8193xf32>
+    kernel.yield %e : tensor<3x96x8193xf32>
+  } -> tensor<3x96x8193xf32>
+  return
+}
+
 // Axes of a few points behind the lanes are stored interleaved, in blocks of fewer rows, of channels that are several
 // axes afterwards.
 // CHECK-LABEL: @interleaved

@@ -153,10 +153,33 @@ Value Elemental::evalReshape(prim::ReshapeOp op, ArrayRef<Coord> at) {
     }
   };
   for (const AxisGroup &g : axisGroups(xExtents, rExtents)) {
+    if (g.xEnd == g.xBegin)
+      continue;
     auto part = ArrayRef(rExtents).slice(g.rBegin, g.rEnd - g.rBegin);
-    Coord linear = linearIndex(part, at.slice(g.rBegin, g.rEnd - g.rBegin));
-    if (g.xEnd > g.xBegin)
-      split(linear, g.xBegin, g.xEnd);
+    ArrayRef<Coord> places = at.slice(g.rBegin, part.size());
+    // Where the last axis is several lines of the result's, what lies along a line stays so.
+    auto line = part.empty() ? std::nullopt : getConstantIntValue(part.back());
+    auto last = getConstantIntValue(xExtents[g.xEnd - 1]);
+    bool severalLines =
+        part.size() > 1 && g.xEnd - g.xBegin > 1 && line && last && *line > 1 && *last % *line == 0;
+    if (!severalLines) {
+      split(linearIndex(part, places), g.xBegin, g.xEnd);
+      continue;
+    }
+    Coord lines = linearIndex(part.drop_back(), places.drop_back()), number;
+    Value count = index(*last / *line);
+    if (lines.isUniform()) {
+      number = Coord::uniform(remIndex(lines.base, count));
+      lines = Coord::uniform(divIndex(lines.base, count));
+    } else {
+      Value v = coordValue(lines), n = splat(count, numLanes);
+      number = Coord::any(arith::RemUIOp::create(b, v, n));
+      lines = Coord::any(arith::DivUIOp::create(b, v, n));
+    }
+    Value extents[] = {count, part.back()};
+    Coord both[] = {number, places.back()};
+    source[g.xEnd - 1] = linearIndex(extents, both);
+    split(lines, g.xBegin, g.xEnd - 1);
   }
   return eval(op.getX(), source);
 }

@@ -104,6 +104,36 @@ static std::optional<Access> throughJoinedAxes(prim::ReshapeOp op, ArrayRef<int>
   return access;
 }
 
+/// Axes of which others are made by joining and splitting them: along the last of each group what
+/// is read moves by one element with the last one of the result, if the lines of x are several of
+/// those.
+static std::optional<Access> throughRecutAxes(prim::ReshapeOp op, ArrayRef<int> at) {
+  ArrayRef<int64_t> x = tensorType(op.getX()).getShape(), r = tensorType(op.getResult()).getShape();
+  if (!tensorType(op.getX()).hasStaticShape() || !tensorType(op.getResult()).hasStaticShape() ||
+      llvm::is_contained(r, 0))
+    return std::nullopt;
+  Access access(x.size(), kZero);
+  for (size_t i = x.size(), j = r.size(); i > 0;) {
+    size_t last = j, own = i;
+    int64_t points = x[--i], given = 1;
+    while (points != given) {
+      if (points > given && j > 0)
+        given *= r[--j];
+      else if (points < given && i > 0)
+        points *= x[--i];
+      else
+        return std::nullopt;
+    }
+    while (last > j && r[last - 1] == 1)
+      --last;
+    for (size_t axis = i; axis < own; ++axis)
+      access[axis] = x[axis] == 1 ? kZero : kSomehow;
+    if (last > j && x[own - 1] % r[last - 1] == 0)
+      access[own - 1] = at[last - 1];
+  }
+  return access;
+}
+
 void OperandWalk::visit(Value value, const Access &at, bool across) {
   auto &known = seen[value];
   if (llvm::is_contained(known, at))
@@ -122,6 +152,8 @@ void OperandWalk::visit(Value value, const Access &at, bool across) {
       return visit(reshape.getX(), *split, across);
     if (std::optional<Access> joined = throughJoinedAxes(reshape, at))
       return visit(reshape.getX(), *joined, across);
+    if (std::optional<Access> recut = throughRecutAxes(reshape, at))
+      return visit(reshape.getX(), *recut, across);
   }
   if (auto slice = dyn_cast<prim::SliceOp>(op))
     if (llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; }))
