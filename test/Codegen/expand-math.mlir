@@ -169,3 +169,20 @@ func.func @extremes(%x: vector<8xf32>, %y: vector<8xf32>, %z: vector<8xf32>) -> 
   %4 = arith.maximumf %3, %z : vector<8xf32>
   return %1, %2, %4 : vector<8xf32>, vector<8xf32>, vector<8xf32>
 }
+
+// The lanes of a vector, halved until one is left, are asked together.
+// NAN-LABEL: func.func @halved
+// NAN-NOT: arith.maximumf
+// NAN: arith.cmpf uno, {{.+}} : vector<4xf32>
+// NAN-NEXT: vector.bitcast {{.+}} : vector<4xi1> to vector<1xi4>
+// NAN: arith.select {{.+}} : vector<1xi1>, vector<1xf32>
+// NAN-NEXT: return
+func.func @halved(%x: vector<4xf32>) -> vector<1xf32> {
+  %0 = vector.shuffle %x, %x [0, 1] : vector<4xf32>, vector<4xf32>
+  %1 = vector.shuffle %x, %x [2, 3] : vector<4xf32>, vector<4xf32>
+  %2 = arith.maximumf %0, %1 fastmath<nsz> : vector<2xf32>
+  %3 = vector.shuffle %2, %2 [0] : vector<2xf32>, vector<2xf32>
+  %4 = vector.shuffle %2, %2 [1] : vector<2xf32>, vector<2xf32>
+  %5 = arith.maximumf %3, %4 fastmath<nsz> : vector<1xf32>
+  return %5 : vector<1xf32>
+}

@@ -176,7 +176,8 @@ TEST_CASE("attention by mma.sync: head sizes, tails of queries and keys, types")
     checkMma(h.text(), h.inputs());
 }
 
-TEST_CASE("attention by mma.sync: every tile, stages, keys shared by warps and by blocks", "[long]") {
+TEST_CASE("attention by mma.sync: every tile, stages, keys shared by warps and by blocks",
+          "[long]") {
   struct Tile {
     unsigned rows, keys, threads, rowThreads;
   };

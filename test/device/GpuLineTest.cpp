@@ -196,7 +196,8 @@ TEST_CASE("places of extrema of few long lines that lie across are shared by blo
   places("i8", "2x1500x37", "2x37", 1, random(DType::I8, {2, 1500, 37}, -9, 9)); // many equal ones
 }
 
-TEST_CASE("lines that all blocks sort: several chunks, types, axes, ties, the first of a line", "[long]") {
+TEST_CASE("lines that all blocks sort: several chunks, types, axes, ties, the first of a line",
+          "[long]") {
   auto orders = [](const char *t, std::vector<int64_t> shape, int axis, bool descending, Tensor x,
                    int64_t kept = 0) {
     auto text = [&](llvm::ArrayRef<int64_t> extents, llvm::StringRef element) {

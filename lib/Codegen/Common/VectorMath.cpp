@@ -211,6 +211,22 @@ void expandLogistics(Operation *root, const ExpandMathOptions &options) {
   }
 }
 
+/// Whether the reciprocal of a sum is there before a share of it is divided. With AVX-512 divisions
+/// of a few vectors are: only long loops wait for them.
+bool isWorthReciprocal(arith::DivFOp op, const ExpandMathOptions &options) {
+  constexpr int64_t kLong = 512; // elements
+  if (!options.hasAvx512)
+    return true;
+  auto vector = dyn_cast<VectorType>(op.getType());
+  auto loop = op->getParentOfType<scf::ForOp>();
+  auto spread = op.getRhs().getDefiningOp<vector::BroadcastOp>();
+  if (!vector || !loop || !loop.isDefinedOutsideOfLoop(spread ? spread.getSource() : op.getRhs()))
+    return false;
+  auto low = getConstantIntValue(loop.getLowerBound()),
+       high = getConstantIntValue(loop.getUpperBound()), step = getConstantIntValue(loop.getStep());
+  return !low || !high || !step || (*high - *low) / *step * vector.getNumElements() >= kLong;
+}
+
 /// Shares of a sum by its reciprocal r: q = x r, and q + (x - q sum) r is x / sum rounded once, but
 /// for results so small that the remainder is no normal number, which may be one unit off. Three
 /// operations that processors do twice a cycle, instead of one that takes them several cycles.
@@ -219,7 +235,7 @@ void expandShares(Operation *root, const ExpandMathOptions &options) {
     return;
   SmallVector<arith::DivFOp> shares;
   root->walk([&](arith::DivFOp op) {
-    if (op->hasAttr(kShares) && !isNarrow(op.getType()))
+    if (op->hasAttr(kShares) && !isNarrow(op.getType()) && isWorthReciprocal(op, options))
       shares.push_back(op);
   });
   for (arith::DivFOp op : shares) {

@@ -278,8 +278,7 @@ Fp erfcF64(Fp x);
 Fp lgammaF64(Fp x);
 /// x^y for x >= 0, NaN apart.
 Fp powMagnitudeF64(Fp x, Fp y);
-/// e^x / scale and (e^x - 1) / scale for a power of two `scale`, where 2^-1022 < e^x / scale is a
-/// number.
+/// e^x / scale and (e^x - 1) / scale for a power of two `scale`, where e^x / scale is normal.
 Fp expOverF64(Fp x, double scale);
 Fp expm1OverF64(Fp x, double scale);
 

@@ -6,8 +6,8 @@
 // infinity in the first pass, so that the second needs no mask.
 //
 // Blocks of keys come one after the other. What earlier ones gave was shifted by another largest
-// score: `corrections` holds, row by row, what its sums are multiplied by. Sums stay lanes until the
-// last block. A row that has seen nothing is shifted by 0, as infinities have no difference.
+// score: `corrections` holds, row by row, what its sums are multiplied by. Sums stay lanes until
+// the last block. A row that has seen nothing is shifted by 0, as infinities have no difference.
 //
 //===----------------------------------------------------------------------===//
 #include "AttentionEmitter.h"

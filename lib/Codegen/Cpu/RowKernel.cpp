@@ -17,6 +17,7 @@
 // once.
 //
 //===----------------------------------------------------------------------===//
+#include "RowLanes.h"
 #include "RowsAhead.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -59,7 +60,6 @@ private:
   };
   RowBlock rowsBeside();
   void emitRows(Value task, unsigned count);
-  unsigned stageLanes(const RowStage &stage);
   void emitStage(unsigned number);
   void emitStores();
   /// A point, or lanes of them, with what was carried there; a mask where not all lanes count.
@@ -279,26 +279,6 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
   totals.assign(accumulators.begin(), accumulators.end());
 }
 
-/// Lanes of a loop that does no more than find extremes: each step waits for what takes care of a
-/// NaN in the one before, and four registers of them wait no longer than one.
-unsigned RowEmitter::stageLanes(const RowStage &stage) {
-  constexpr unsigned kRegisters = 4, kLeastTurns = 4;
-  auto length = getConstantIntValue(extents.back());
-  unsigned most = kRegisters * f.cpu.lanes(32);
-  bool waits = length && lanes > 1 && lanes < most && *length >= int64_t(kLeastTurns * most) &&
-               llvm::all_of(
-                   stage,
-                   [&](prim::ReduceOp r) {
-                     bool extreme = r.getKind() == prim::ReduceKind::max ||
-                                    r.getKind() == prim::ReduceKind::min;
-                     return extreme && isa<FloatType>(tensorType(r.getX()).getElementType()) &&
-                            llvm::none_of(f.launch.getBody().front(), [&](Operation &op) {
-                              return op.hasTrait<prim::Costly>() && dependsOn(r.getX(), {&op});
-                            });
-                   });
-  return waits ? most : lanes;
-}
-
 void RowEmitter::emitStage(unsigned number) {
   ImplicitLocOpBuilder &b = f.b;
   const RowStage &stage = stages[number];
@@ -319,7 +299,7 @@ void RowEmitter::emitStage(unsigned number) {
   }
   // Where the row's result goes, what it is made of may lie.
   bool mayRepeat = llvm::none_of(fresh, [&](Value value) { return cache[value].wholeSpace; });
-  llvm::SaveAndRestore wider(lanes, stageLanes(stage));
+  llvm::SaveAndRestore wider(lanes, lanesOfStage(f, stage, extents.back(), lanes));
   pointLoop(
       init, neutrals,
       [&](ArrayRef<Coord> at, ValueRange carried, Value mask) {

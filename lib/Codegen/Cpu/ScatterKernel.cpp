@@ -14,6 +14,7 @@
 // Along the last axis updates are vectors, as long as one index is for all of it.
 //
 //===----------------------------------------------------------------------===//
+#include "ScatterRuns.h"
 #include "SpecialKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -258,11 +259,7 @@ void ScatterEmitter::combine(prim::ScatterKind kind, ArrayRef<Coord> at, Value u
     return;
   if (kind == prim::ScatterKind::assign)
     return f.e.store(out, at, v);
-  auto reduction = kind == prim::ScatterKind::add   ? prim::ReduceKind::sum
-                   : kind == prim::ScatterKind::mul ? prim::ReduceKind::prod
-                   : kind == prim::ScatterKind::max ? prim::ReduceKind::max
-                                                    : prim::ReduceKind::min;
-  f.e.store(out, at, emitCombine(f.b, reduction, out.elementType, f.e.load(out, at), v));
+  f.e.store(out, at, emitCombine(f.b, reductionOf(kind), out.elementType, f.e.load(out, at), v));
 }
 
 /// The rows that updates are, or are computed from, if they are taken from a matrix.
@@ -323,9 +320,14 @@ void ScatterEmitter::update(prim::ScatterRunsOp op) {
   f.loop(low, high, 1, [&](Value row) {
     Value begin = runBegin(op, row, extents[0]);
     Value end = runBegin(op, f.e.addIndex(row, f.e.index(1)), extents[0]);
-    f.loop(begin, end, 1, [&](Value k) {
+    auto fetch = [&](Value k) {
       if (rows)
         fetchRows(rows, k, extents[0]);
+    };
+    if (keepsInRegisters(op))
+      return emitInRegisters(f, {op, row, begin, end, fetch});
+    f.loop(begin, end, 1, [&](Value k) {
+      fetch(k);
       f.e.forget();
       forEachRun(extents, 1, {Coord::uniform(k)}, true, [&](Coords &point) {
         Coords target(point);

@@ -64,6 +64,13 @@ def specials(normal, uniform):
         *(F.embedding_bag(i, w, mode=mode, padding_idx=padding) for mode in ("sum", "mean", "max") for padding in (None, 1)),
         F.embedding_bag(i, w, mode="sum", per_sample_weights=s)], (
             torch.linspace(-1, 1, 30).reshape(5, 6).sin(), bags, torch.linspace(0.5, 1.5, 12).reshape(4, 3))
+    # Bags that begin anywhere, some of them empty, of rows that a few vectors hold and of longer ones.
+    runs, starts = torch.arange(57) * 7 % 11, torch.tensor([0, 0, 3, 3, 20, 21, 57, 57])
+    yield "bags_of_runs", lambda w, v, d, i, o, s: [
+        *(F.embedding_bag(i, x, o, mode=mode) for x in (w, v, d) for mode in ("sum", "mean", "max")),
+        F.embedding_bag(i, w, o, mode="sum", per_sample_weights=s)], (
+            torch.arange(1100.0).reshape(11, 100).sin(), torch.arange(6600.0).reshape(11, 600).cos(),
+            torch.arange(363.0).reshape(11, 33).double().sin(), runs, starts, torch.linspace(0.5, 1.5, 57))
     nan, inf = float("nan"), float("inf")
     holes = torch.tensor([[1.0, nan, inf, nan], [nan, 2.0, -inf, -2.5], [3.0, 1.0, 0.0, nan], [4.0, -0.0, -1.0, 5.0]])
     yield "medians_of_nan", lambda x, h: [
