@@ -33,6 +33,8 @@ public:
 std::string checkpointWeightsPath(llvm::StringRef path);
 /// The model's IR and, beside it, its weights, for --start-from.
 llvm::Error writeCheckpoint(Model &model, llvm::StringRef path, emit::OutputFiles &files);
+/// Whether a file begins as IR that is printed does: such a model needs --start-from.
+bool looksLikeCheckpoint(llvm::StringRef path);
 llvm::Error readCheckpoint(Model &model, llvm::StringRef path, mlir::MLIRContext &context);
 
 /// Kernels with their source nodes, FLOPs and bytes, and the memory plan.

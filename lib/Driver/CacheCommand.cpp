@@ -72,6 +72,8 @@ Expected<std::string> tcc::cacheCommand(int argc, const char *const *argv) {
     return userError("tcc cache takes --stats or --prune (see tcc cache --help)");
   if (args.limit && !args.prune)
     return userError("--limit goes with --prune");
+  if (Error error = checkCacheLimit())
+    return std::move(error);
   uint64_t limit = args.limit ? *args.limit * static_cast<uint64_t>(kMegabyte) : cacheLimit();
   std::string text;
   if (args.prune) {

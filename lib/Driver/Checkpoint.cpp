@@ -125,6 +125,17 @@ static Error readWeights(Model &model, StringRef path) {
   return Error::success();
 }
 
+bool tcc::looksLikeCheckpoint(StringRef path) {
+  auto file = openInputFile(path);
+  if (!file) {
+    consumeError(file.takeError());
+    return false;
+  }
+  StringRef text = (*file)->getBuffer();
+  return text.starts_with("module {") || text.starts_with("module attributes") ||
+         text.starts_with("#loc") || text.starts_with("#cpu.") || text.starts_with("#gpu.");
+}
+
 Error tcc::readCheckpoint(Model &model, StringRef path, mlir::MLIRContext &context) {
   if (auto file = openInputFile(path); !file)
     return userError("'" + printable(path) + "' " + toString(file.takeError()));

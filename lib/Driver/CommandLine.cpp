@@ -10,6 +10,7 @@
 #include "OwnFiles.h"
 #include "Reproducer.h"
 #include "tcc/Driver/TorchOptions.h"
+#include "tcc/Support/DiskCache.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/Logging.h"
 #include "llvm/ADT/STLExtras.h"
@@ -377,6 +378,8 @@ static Expected<CommandLine> understand(Arguments &args) {
       !is_contained({EmitKind::So, EmitKind::Mlir}, options.emit))
     return userError("--stop-after " + args.stopAfter + " writes IR: leave out --emit " +
                      args.emit);
+  if (Error error = checkCacheLimit())
+    return std::move(error);
   if (std::isnan(options.tuneBudget))
     return userError("--tune-budget: 'nan' is no number of seconds");
   if (options.tuneBudget != DriverOptions().tuneBudget && !options.tunes())

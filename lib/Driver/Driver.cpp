@@ -340,6 +340,9 @@ Error Compile::prepare() {
   format = options.startFrom                     ? InputFormat::Mlir
            : looksLikeTorchExport(options.input) ? InputFormat::TorchExport
                                                  : InputFormat::Onnx;
+  if (format == InputFormat::Onnx && looksLikeCheckpoint(options.input))
+    return userError("'" + printable(options.input) +
+                     "' is IR: --start-from names the phase to go on with");
   if (Error error = checkOutput())
     return error;
   if (Error error = dump.prepare())

@@ -172,12 +172,27 @@ void CacheFolder::account(uint64_t bytes) {
   writeNumber(file.get(), total);
 }
 
-uint64_t tcc::cacheLimit() {
-  constexpr uint64_t megabyte = 1000 * 1000, usual = 1000;
+static constexpr uint64_t kMegabyte = 1000 * 1000;
+
+/// Of $TCC_CACHE_LIMIT, in megabytes; nothing where that is no such number.
+static std::optional<uint64_t> ownLimit() {
   uint64_t megabytes;
   const char *own = std::getenv("TCC_CACHE_LIMIT");
-  return own && !StringRef(own).getAsInteger(10, megabytes) ? megabytes * megabyte
-                                                            : usual * megabyte;
+  if (!own || StringRef(own).getAsInteger(10, megabytes) || megabytes > UINT64_MAX / kMegabyte)
+    return std::nullopt;
+  return megabytes * kMegabyte;
+}
+
+uint64_t tcc::cacheLimit() {
+  constexpr uint64_t usual = 1000 * kMegabyte;
+  return ownLimit().value_or(usual);
+}
+
+Error tcc::checkCacheLimit() {
+  const char *own = std::getenv("TCC_CACHE_LIMIT");
+  if (!own || !*own || ownLimit())
+    return Error::success();
+  return userError("TCC_CACHE_LIMIT is '" + printable(own) + "': it must be a number of megabytes");
 }
 
 static Error refusalOf(CacheFolder &folder) {

@@ -135,6 +135,13 @@ class Cache(ToolTest):
         self.assertIn("--prune", self.tcc("cache", "--help").out)
         self.assertIn("tcc cache", self.tcc("--help").out)
 
+    def test_a_limit_that_is_no_number(self):
+        for limit in ("abc", "-1", "1.5", "1e3", "9" * 18):
+            self.env["TCC_CACHE_LIMIT"] = limit
+            for result in (self.tcc(CONV, "-o", "model.so"), self.tcc("cache", "--stats")):
+                self.assertEqual(result.code, 2)
+                self.assertIn(f"TCC_CACHE_LIMIT is '{limit}': it must be a number of megabytes", result.text)
+
     def test_bound(self):
         self.env["TCC_CACHE_LIMIT"] = "0"
         self.hits()

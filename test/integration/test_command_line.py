@@ -152,6 +152,12 @@ class CommandLine(ToolTest):
                 self.compiles("half.mlir", "--start-from", after, "-o", "out.so")
                 self.check_runs(self.work / "out.so")
 
+    def test_ir_needs_a_phase(self):
+        for phase in ("import", "simplify", "schedule", "plan"):
+            self.compiles(CONV, "--stop-after", phase, "-o", "half.mlir")
+            result = self.tcc("half.mlir", "-o", "out.so")
+            self.assertEqual((result.code, result.text), (2, "error: 'half.mlir' is IR: --start-from names the phase to go on with\n"))
+
     def test_shapes_are_fixed_at_import(self):
         self.compiles(SINCOS, "--stop-after", "import", "-o", "half.mlir")
         for option in ("--shape", "--dim"):

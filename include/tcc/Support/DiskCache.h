@@ -47,6 +47,8 @@ struct CacheStats {
 
 /// The bytes that the folder may hold: $TCC_CACHE_LIMIT in megabytes, else 1000 MB.
 uint64_t cacheLimit();
+/// A UserError where $TCC_CACHE_LIMIT is set to what is no such number.
+llvm::Error checkCacheLimit();
 /// What lies in `folder`; a user error where the folder is refused.
 llvm::Expected<CacheStats> cacheStats(const std::string &folder);
 /// Removes what was not used for longest until at most `limit` bytes are left; gives what went.
