@@ -111,6 +111,17 @@ class LongLines(ToolTest):
             self.check([helper.make_node("ReduceMax", ["x", "axes"], ["y"], keepdims=0)], x, {"y": x.max(1)}, constants=[("axes", [1])])
             self.check([helper.make_node("ReduceMin", ["x", "axes"], ["y"], keepdims=0)], x, {"y": x.min(1)}, constants=[("axes", [1])])
 
+    def test_points_that_are_repeated(self):
+        """Stored interleaved, also of the part of a vector that is left of a line."""
+        random = np.random.default_rng(15)
+        for dtype in (np.uint8, np.float16, np.float32):
+            for width, times in ((53, 2), (20, 2), (37, 4), (7, 3), (130, 2)):
+                x = random.integers(0, 200, (2, 3, 9, width)).astype(dtype)
+                node = helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="nearest", coordinate_transformation_mode="asymmetric",
+                                        nearest_mode="floor")
+                self.check([node], x, {"y": x.repeat(times, 2).repeat(times, 3)},
+                           constants=[("scales", np.array([1, 1, times, times], np.float32))])
+
     def test_scans_before_several_axes(self):
         random = np.random.default_rng(14)
         for shape, axis in (((57, 6, 3), 0), ((3, 29, 28, 28), 1), ((5, 17, 3, 1, 2), 1), ((2, 3, 40), 1), ((0, 3, 2), 0), ((4, 0, 3, 2), 1)):
@@ -283,6 +294,27 @@ class LongLines(ToolTest):
                         name = f"{k}_{largest}"
                         nodes.append(helper.make_node("TopK", ["x", f"k{name}"], [f"v{name}", f"i{name}"], largest=largest))
                         outputs |= {f"v{name}": np.take_along_axis(x, order[:, :k], -1), f"i{name}": order[:, :k]}
+                        constants.append((f"k{name}", [k]))
+                self.check(nodes, x, outputs, constants=constants)
+
+    def test_first_across_lines(self):
+        """Of lines that are neighbours: every type, ties, NaN and infinities, one to more than are kept in lanes, all of a line."""
+        random = np.random.default_rng(16)
+        for shape, axis in (((33, 45), 0), ((2, 19, 3, 7), 1), ((4, 40, 1), 1)):
+            for dtype in (np.float32, np.float64, np.float16, np.int64, np.uint8):
+                x = random.integers(0 if dtype == np.uint8 else -9, 20, shape).astype(dtype)
+                if np.issubdtype(dtype, np.floating):
+                    flat = x.reshape(-1)
+                    flat[::7], flat[3::11], flat[5::13], flat[40:60] = np.nan, np.inf, -np.inf, np.nan
+                nodes, outputs, constants = [], {}, []
+                for k in (1, 2, 5, 16, 17, shape[axis]):
+                    for largest in (0, 1):
+                        numbers = np.where(np.isnan(x), np.inf, x.astype(np.float64))
+                        ranked = np.searchsorted(np.unique(numbers), numbers) * 2 + np.isnan(x)  # NaN after infinity
+                        order = np.argsort(-ranked if largest else ranked, axis, kind="stable").take(range(k), axis)
+                        name = f"{k}_{largest}"
+                        nodes.append(helper.make_node("TopK", ["x", f"k{name}"], [f"v{name}", f"i{name}"], largest=largest, axis=axis))
+                        outputs |= {f"v{name}": np.take_along_axis(x, order, axis), f"i{name}": order}
                         constants.append((f"k{name}", [k]))
                 self.check(nodes, x, outputs, constants=constants)
 

@@ -90,8 +90,8 @@ Value LaneAccess::loadStrided(const Memory &memory, const Coord &linear) {
 void LaneAccess::storeAll(const Memory &memory, ArrayRef<Coords> ats, ArrayRef<Value> elements) {
   int64_t count = ats.size(), lanes = numLanes;
   Coord linear = linearIndex(memory.extents, ats[0]);
-  bool interleaved = count > 1 && count <= kFarthest && lanes > 1 && !mask && !linear.vector &&
-                     linear.step == count;
+  bool interleaved =
+      count > 1 && count <= kFarthest && lanes > 1 && !linear.vector && linear.step == count;
   if (!interleaved) {
     for (auto [at, element] : llvm::zip(ats, elements))
       store(memory, at, element);
@@ -103,10 +103,18 @@ void LaneAccess::storeAll(const Memory &memory, ArrayRef<Coords> ats, ArrayRef<V
   unsigned align =
       std::max<unsigned>(1, storageType(memory.elementType).getIntOrFloatBitWidth() / 8);
   for (int64_t v = 0; v < count; ++v) {
-    SmallVector<int64_t> from;
-    for (int64_t i = v * lanes; i < (v + 1) * lanes; ++i)
+    SmallVector<int64_t> from, lane;
+    for (int64_t i = v * lanes; i < (v + 1) * lanes; ++i) {
       from.push_back(i % count * lanes + i / count);
-    LLVM::StoreOp::create(b, pick(b, vectors, from),
-                          pointerAt(memory, addIndex(linear.base, index(v * lanes))), align);
+      lane.push_back(i / count);
+    }
+    Value picked = pick(b, vectors, from);
+    Value pointer = pointerAt(memory, addIndex(linear.base, index(v * lanes)));
+    if (mask)
+      LLVM::MaskedStoreOp::create(b, picked, pointer,
+                                  vector::ShuffleOp::create(b, mask, mask, lane),
+                                  b.getI32IntegerAttr(align));
+    else
+      LLVM::StoreOp::create(b, picked, pointer, align);
   }
 }

@@ -14,7 +14,9 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static bool walksInLanes(Operation *op) { return isa<prim::CumulativeOp, prim::ArgReduceOp>(op); }
+static bool walksInLanes(Operation *op) {
+  return isa<prim::CumulativeOp, prim::ArgReduceOp>(op) || keepsFirstInLanes(op);
+}
 
 /// Elements of a row in a task of a scan across rows that adds each row to the one that it stored
 /// before: a run that memory gives at its speed, which registers do not hold, and half of it where
@@ -125,10 +127,16 @@ void tcc::codegen::emitLines(KernelFrame &f, Operation *op) {
     if (scannedRun(op, schedule))
       return emitScannedRows(f, cast<prim::CumulativeOp>(op), at, length, low, high,
                              schedule.getLanes());
+    // The ranks of what comes first fill registers by themselves.
+    Type e = computeType(type.getElementType());
+    unsigned width =
+        keepsFirstInLanes(op) ? f.cpu.lanes(std::max(32u, e.getIntOrFloatBitWidth())) : lines;
     f.narrowingLoop(
-        low, high, lines,
+        low, high, std::min<unsigned>(width, lines),
         [&](Value line) {
           at.back() = Coord::affine(line, f.e.lanes() > 1 ? 1 : 0);
+          if (keepsFirstInLanes(op))
+            return emitFirstInLanes(f, cast<prim::TopKOp>(op), at, length);
           emitLine(f, op, at, length);
         },
         /*masksEnd=*/true, getConstantIntValue(extents.back()).value_or(0));

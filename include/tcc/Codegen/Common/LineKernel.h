@@ -20,6 +20,12 @@ std::optional<std::pair<mlir::Value, unsigned>> lineAxis(mlir::Operation *op);
 void emitLine(LaunchFrame &f, mlir::Operation *op, Coords at, mlir::Value length,
               unsigned along = 1);
 
+/// Whether the first elements of neighbouring lines, which are not along the last axis, can be kept
+/// in lanes: a few.
+bool keepsFirstInLanes(mlir::Operation *op);
+/// Those of the lines at `at`, which varies along the lanes.
+void emitFirstInLanes(LaunchFrame &f, prim::TopKOp op, Coords at, mlir::Value length);
+
 /// The extents of a value in the region.
 llvm::SmallVector<mlir::Value> extentsOf(LaunchFrame &f, mlir::Value v);
 
