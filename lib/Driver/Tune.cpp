@@ -87,7 +87,11 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-  bool timeLeft() const { return elapsed() < budget; }
+  /// For so many more measurements that take as long as the shortest so far: what was built once is
+  /// built again faster.
+  bool timeLeft(unsigned measurements) const {
+    return elapsed() + measurements * shortest.value_or(0) < budget;
+  }
   /// The model, with contractions that the record does not know added to `layouts`.
   Error findLayouts();
   void findCuts();
@@ -113,7 +117,7 @@ private:
   Error tune(Problems<Attr> &problems, Measure measure, tuning::ChoiceKind kind) {
     problems.found = tuning::search(
         problems.counts(), [&](const Assignment &a) { return (this->*measure)(a); },
-        [&] { return timeLeft(); });
+        [&](unsigned measurements) { return timeLeft(measurements); });
     if (!firstFailure.empty())
       return createStringError("the model cannot be tuned: " + firstFailure);
     problems.keep(choices.record, kind);
@@ -135,8 +139,9 @@ private:
   std::vector<Tensor> inputs, wanted; ///< `wanted`: the outputs of the model's own choice
   std::vector<DType> outputTypes;
   unsigned builds = 0;
-  std::string firstFailure; ///< why the model's own choice could not be measured
-  std::string notTaken;     ///< why the model takes no seeded inputs
+  std::optional<double> shortest; ///< seconds of a measurement
+  std::string firstFailure;       ///< why the model's own choice could not be measured
+  std::string notTaken;           ///< why the model takes no seeded inputs
 };
 
 } // namespace
@@ -239,6 +244,9 @@ Error Tuner::findInputs(const std::string &library) {
 Expected<double> Tuner::buildAndMeasure(Model &candidate, ScheduleChooser chooser,
                                         function_ref<void(const CompiledKernel &, double)> add) {
   std::string library = folder.file(Twine(builds++) + ".so");
+  double started = elapsed();
+  llvm::scope_exit took(
+      [&] { shortest = std::min(shortest.value_or(budget), elapsed() - started); });
   auto compiled = hooks.build(candidate, library, std::move(chooser));
   if (!compiled)
     return compiled.takeError();

@@ -1,3 +1,12 @@
+//===- Search.cpp - The fastest of some candidates each -------------------===//
+//
+// Candidate i of all problems is tried at once, against the best that each has so far; where that
+// fails, halves of the problems are tried, down to the one at fault. What was found is then run in
+// turns with the model's own choice. Time ends between measurements: another is begun only where
+// the turns that confirm what was found end in time as well. What the last one finds is confirmed
+// all the same.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Tuning/Search.h"
 #include "llvm/ADT/STLExtras.h"
 #include <numeric>
@@ -19,7 +28,7 @@ struct Turns {
 class Search {
 public:
   Search(llvm::ArrayRef<unsigned> candidates, MeasureFn measure,
-         llvm::function_ref<bool()> timeLeft)
+         llvm::function_ref<bool(unsigned)> timeLeft)
       : candidates(candidates), measure(measure), timeLeft(timeLeft) {}
   SearchResult run();
 
@@ -31,12 +40,16 @@ private:
 
   llvm::ArrayRef<unsigned> candidates;
   MeasureFn measure;
-  llvm::function_ref<bool()> timeLeft;
+  llvm::function_ref<bool(unsigned)> timeLeft;
   SearchResult result;
   std::vector<double> seconds; ///< of the best so far
 };
 
 } // namespace
+
+static constexpr unsigned kTurns = 3;
+/// Measurements that what was found needs before it is believed.
+static constexpr unsigned kConfirming = 2 * kTurns;
 
 static void keepLeast(std::optional<Times> &least, const Times &times) {
   if (!least)
@@ -49,7 +62,8 @@ static void keepLeast(std::optional<Times> &least, const Times &times) {
 void Search::attempt(llvm::ArrayRef<unsigned> problems, unsigned number) {
   if (problems.empty())
     return;
-  if (!timeLeft()) {
+  bool isFound = llvm::any_of(result.best, [](unsigned number) { return number != 0; });
+  if (!timeLeft(1 + (isFound ? kConfirming : 0))) {
     result.complete = false;
     for (unsigned problem : problems)
       result.decided[problem] = false;
@@ -77,12 +91,11 @@ void Search::attempt(llvm::ArrayRef<unsigned> problems, unsigned number) {
 /// Both some times more in turns, so that neither has the luck of many tries, nor of a quiet
 /// moment.
 std::optional<Turns> Search::inTurns() {
-  constexpr unsigned turns = 3;
   Assignment own(candidates.size(), 0);
   std::optional<Times> chosen, first;
   Turns seen;
   seen.always.assign(own.size(), true);
-  for (unsigned turn = 0; turn < turns; ++turn) {
+  for (unsigned turn = 0; turn < kTurns; ++turn) {
     std::optional<Times> changed = measure(result.best), same = measure(own);
     if (!changed || !same)
       return std::nullopt;
@@ -124,7 +137,7 @@ void Search::confirm() {
 SearchResult Search::run() {
   result.best.assign(candidates.size(), 0);
   result.decided.assign(candidates.size(), true);
-  std::optional<Times> first = measure(result.best);
+  std::optional<Times> first = timeLeft(1) ? measure(result.best) : std::nullopt;
   if (!first) {
     result.complete = false;
     result.decided.assign(candidates.size(), false);
@@ -144,6 +157,6 @@ SearchResult Search::run() {
 }
 
 SearchResult tcc::tuning::search(llvm::ArrayRef<unsigned> candidates, MeasureFn measure,
-                                 llvm::function_ref<bool()> timeLeft) {
+                                 llvm::function_ref<bool(unsigned)> timeLeft) {
   return Search(candidates, measure, timeLeft).run();
 }

@@ -38,8 +38,9 @@ struct SearchResult {
   double before = 0, after = 0; ///< seconds of all problems, measured in turns
 };
 
-/// `candidates` is their number for each problem, at least 1.
+/// `candidates` is their number for each problem, at least 1. `timeLeft` says whether so many more
+/// measurements end in time: what is tried next, and the turns that confirm what was found.
 SearchResult search(llvm::ArrayRef<unsigned> candidates, MeasureFn measure,
-                    llvm::function_ref<bool()> timeLeft);
+                    llvm::function_ref<bool(unsigned measurements)> timeLeft);
 
 } // namespace tcc::tuning

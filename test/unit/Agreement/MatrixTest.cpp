@@ -84,7 +84,7 @@ bool isOther(const std::string &cpu) { return cpu != runnableCpus().back(); }
 
 } // namespace
 
-TEST_CASE("LU and QR of matrices of many shapes agree with the interpreter") {
+TEST_CASE("LU and QR of matrices of many shapes agree with the interpreter", "[long]") {
   for (const std::string &cpu : runnableCpus())
     for (const Form &form : kForms)
       for (auto [n, m] : {std::pair(1, 1),
@@ -119,7 +119,7 @@ TEST_CASE("LU and QR of matrices of many shapes agree with the interpreter") {
           }
 }
 
-TEST_CASE("what is solved with matrices agrees with the interpreter") {
+TEST_CASE("what is solved with matrices agrees with the interpreter", "[long]") {
   for (const std::string &cpu : runnableCpus())
     for (const Form &form : kForms)
       for (auto [n, m] : {std::pair(1, 1), {5, 1}, {16, 3}, {33, 7}, {48, 150}, {70, 64}})
@@ -169,7 +169,7 @@ TEST_CASE("what is solved with matrices agrees with the interpreter") {
           }
 }
 
-TEST_CASE("a matrix that is not positive definite shows on the diagonal") {
+TEST_CASE("a matrix that is not positive definite shows on the diagonal", "[long]") {
   auto module =
       parsed("%x: tensor<40x40xf32>", "prim.cholesky %x : (tensor<40x40xf32>) -> tensor<40x40xf32>",
              1, "tensor<40x40xf32>");
@@ -316,7 +316,7 @@ static void pairsAgree(const std::string &cpu, const Form &form,
         form.type, 60);
 }
 
-TEST_CASE("Fourier transforms of pairs agree with the interpreter") {
+TEST_CASE("Fourier transforms of pairs agree with the interpreter", "[long]") {
   using Shape = llvm::SmallVector<int64_t>;
   // Beside each other in lanes, short and long, whole tasks or not; alone; before other axes.
   const std::pair<Shape, int64_t> shapes[] = {

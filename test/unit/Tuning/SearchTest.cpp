@@ -32,7 +32,8 @@ struct Machine {
   }
   SearchResult search(unsigned most = 1000) {
     return tcc::tuning::search(
-        candidates(), [&](const Assignment &a) { return run(a); }, [&] { return measured < most; });
+        candidates(), [&](const Assignment &a) { return run(a); },
+        [&](unsigned more) { return measured + more <= most; });
   }
 };
 
@@ -69,10 +70,21 @@ TEST_CASE("a model that does not run is left alone") {
 }
 
 TEST_CASE("the time is kept") {
-  Machine machine{{{3, 2, 1}}};
-  SearchResult result = machine.search(/*most=*/2);
-  CHECK(result.best == Assignment{1});
-  CHECK_FALSE(result.complete);
+  for (unsigned most : {2, 8}) { // one candidate, and three turns of both
+    Machine machine{{{3, 2, 1}}};
+    SearchResult result = machine.search(most);
+    CHECK(result.best == Assignment{1});
+    CHECK_FALSE(result.complete);
+    CHECK(machine.measured == 8);
+  }
+}
+
+TEST_CASE("all time is for candidates while nothing is found, and none is none") {
+  Machine machine{{{3, 4, 4, 4}}};
+  CHECK_FALSE(machine.search(/*most=*/3).complete);
+  CHECK(machine.measured == 3);
+  CHECK_FALSE(machine.search(/*most=*/3).complete);
+  CHECK(machine.measured == 3);
 }
 
 TEST_CASE("a problem is decided when all of its own candidates were tried") {
@@ -88,7 +100,7 @@ TEST_CASE("luck that does not last is not believed") {
     double time = ++measured == 2 ? 1.0 : 3.0 + a[0];
     return Times{{time}, time};
   };
-  SearchResult result = search({2}, measure, [] { return true; });
+  SearchResult result = search({2}, measure, [](unsigned) { return true; });
   CHECK(result.best == Assignment{0});
   CHECK(result.after == 3);
 }
@@ -97,7 +109,7 @@ TEST_CASE("kernels that are faster in a run that is not are left alone") {
   auto measure = [](const Assignment &a) -> std::optional<Times> {
     return Times{{a[0] ? 2.0 : 3.0}, a[0] ? 5.0 : 4.0};
   };
-  SearchResult result = search({2}, measure, [] { return true; });
+  SearchResult result = search({2}, measure, [](unsigned) { return true; });
   CHECK(result.best == Assignment{0});
   CHECK(result.before == 3);
   CHECK(result.after == 3);
@@ -109,7 +121,7 @@ TEST_CASE("what is faster is so in each turn") {
     bool disturbed = ++measured == 5; // the second turn of the candidate
     return Times{{a[0] ? (disturbed ? 3.5 : 2.0) : 3.0, 1.0}, a[0] ? 4.0 : 5.0};
   };
-  SearchResult result = search({2, 1}, measure, [] { return true; });
+  SearchResult result = search({2, 1}, measure, [](unsigned) { return true; });
   CHECK(result.best == Assignment{0, 0});
 }
 
@@ -120,7 +132,7 @@ TEST_CASE("what stays of several makes a run faster without the others") {
     double run = 10 - 4.0 * a[1] + (a[0] && !a[1] ? 1 : 0);
     return Times{{a[0] ? 2.0 : 3.0, lucky ? 2.0 : 3.0}, run};
   };
-  SearchResult result = search({2, 2}, measure, [] { return true; });
+  SearchResult result = search({2, 2}, measure, [](unsigned) { return true; });
   CHECK(result.best == Assignment{0, 0});
   CHECK(measured == 2 + 6 + 6);
   CHECK(result.before == result.after);
