@@ -60,6 +60,21 @@ func.func @scanned(%x: tensor<257x64x3xf32>, %y: tensor<2x9x5x7xi1>) {
   return
 }
 
+// Of several results none is given in the shape before a reshape alone: a kernel of points has one shape.
+// CHECK-LABEL: @of_one_shape
+// CHECK: kernel.yield %{{.+}}, %{{.+}} : tensor<1000x1xf32>, tensor<1000x1xf32>
+func.func @of_one_shape(%x: tensor<1000x1xf32>) {
+  %0:2 = kernel.launch loop "exp_log" ins(%x : tensor<1000x1xf32>) sizes() {
+  ^bb0(%a: tensor<1000x1xf32>):
+    %b = prim.exp %a : (tensor<1000x1xf32>) -> tensor<1000x1xf32>
+    %c = prim.reshape %b sizes() : (tensor<1000x1xf32>) -> tensor<1000xf32>
+    %d = prim.reshape %c sizes() : (tensor<1000xf32>) -> tensor<1000x1xf32>
+    %e = prim.log %d : (tensor<1000x1xf32>) -> tensor<1000x1xf32>
+    kernel.yield %e, %b : tensor<1000x1xf32>, tensor<1000x1xf32>
+  } -> tensor<1000x1xf32>, tensor<1000x1xf32>
+  return
+}
+
 // Lines that are cut into several, and then joined: channels are blocks all the same.
 // CHECK-LABEL: @recut
 // CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 2, chunk = 4096, grain = {{[0-9]+}}, block_axis = 1, block_rows = 8>}

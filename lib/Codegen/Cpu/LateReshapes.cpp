@@ -22,6 +22,11 @@ public:
   explicit LateReshape(prim::ReshapeOp reshape)
       : before(tensorType(reshape.getX())), after(tensorType(reshape.getResult())) {}
   bool collect(prim::ReshapeOp reshape);
+  /// Whether what the kernel gives is of one shape afterwards.
+  bool reachesAll(kernel::YieldOp yield) {
+    return llvm::all_of(yield.getValues(),
+                        [&](Value v) { return points.contains(v.getDefiningOp()); });
+  }
   void apply();
 
 private:
@@ -109,11 +114,12 @@ static void giveAsComputed(kernel::LaunchOp launch) {
 }
 
 void tcc::codegen::reshapeLate(kernel::LaunchOp launch) {
+  auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
   for (Operation &op : llvm::make_early_inc_range(launch.getBody().front())) {
     auto reshape = dyn_cast<prim::ReshapeOp>(op);
     if (!reshape)
       continue;
-    if (LateReshape late(reshape); late.collect(reshape)) {
+    if (LateReshape late(reshape); late.collect(reshape) && late.reachesAll(yield)) {
       late.apply();
       giveAsComputed(launch);
     }
