@@ -208,3 +208,29 @@ func.func @shared(%x: tensor<1x1000000xf32>) -> tensor<1x1000000xf32> {
   %3 = prim.div %0, %2 : (tensor<1x1000000xf32>, tensor<1x1000000xf32>) -> tensor<1x1000000xf32>
   return %3 : tensor<1x1000000xf32>
 }
+
+// Rows of a few elements are lanes: what is reduced is computed of each place, or sliced where it is needed again.
+// CHECK-LABEL: func @few
+// CHECK: %[[A:.+]] = prim.slice %arg0 starts [0, 0]{{.*}} -> tensor<1000x1xf32>
+// CHECK: %[[B:.+]] = prim.slice %arg0 starts [0, 1]
+// CHECK: %[[M:.+]] = prim.maximum %[[A]], %[[B]]
+// CHECK: %[[C:.+]] = prim.slice %arg0 starts [0, 2]
+// CHECK: %[[N:.+]] = prim.maximum %[[M]], %[[C]]
+// CHECK: prim.reshape %[[N]] {{.*}} -> tensor<1000xf32>
+// CHECK: prim.neg {{.*}} -> tensor<1000x1xf32>
+// CHECK: prim.neg {{.*}} -> tensor<1000x1xf32>
+// CHECK: prim.add
+// Not of a few rows, nor longer ones, nor sums that are rounded between.
+// CHECK: prim.reduce sum {{.*}} : (tensor<100x3xf32>)
+// CHECK: prim.reduce sum {{.*}} : (tensor<1000x5xf32>)
+// CHECK: prim.reduce sum {{.*}} : (tensor<1000x3xf16>)
+func.func @few(%x: tensor<1000x3xf32>, %y: tensor<1000x2xf32>, %z: tensor<100x3xf32>, %u: tensor<1000x5xf32>, %v: tensor<1000x3xf16>)
+    -> (tensor<1000xf32>, tensor<1000xf32>, tensor<100xf32>, tensor<1000xf32>, tensor<1000xf16>) {
+  %0 = prim.reduce max %x [1] : (tensor<1000x3xf32>) -> tensor<1000xf32>
+  %1 = prim.neg %y : (tensor<1000x2xf32>) -> tensor<1000x2xf32>
+  %2 = prim.reduce sum %1 [1] : (tensor<1000x2xf32>) -> tensor<1000xf32>
+  %3 = prim.reduce sum %z [1] : (tensor<100x3xf32>) -> tensor<100xf32>
+  %4 = prim.reduce sum %u [1] : (tensor<1000x5xf32>) -> tensor<1000xf32>
+  %5 = prim.reduce sum %v [1] : (tensor<1000x3xf16>) -> tensor<1000xf16>
+  return %0, %2, %3, %4, %5 : tensor<1000xf32>, tensor<1000xf32>, tensor<100xf32>, tensor<1000xf32>, tensor<1000xf16>
+}

@@ -122,6 +122,23 @@ class LongLines(ToolTest):
                 self.check([node], x, {"y": x.repeat(times, 2).repeat(times, 3)},
                            constants=[("scales", np.array([1, 1, times, times], np.float32))])
 
+    def test_rows_of_few_elements(self):
+        """Which are lanes: their extremes, sums, places and softmax, of whole vectors and not."""
+        random = np.random.default_rng(17)
+        for rows in (256, 1000, 5003):
+            for length in (2, 3, 4):
+                x = random.standard_normal((rows, length)).astype(np.float32)
+                wide = x.astype(np.float64)
+                shifted = wide - wide.max(1, keepdims=True)
+                self.check([helper.make_node("Softmax", ["x"], ["y"], axis=-1)], x, {"y": softmax(wide)}, tolerance=2e-5)
+                logs = shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
+                nodes = [helper.make_node("LogSoftmax", ["x"], ["l"], axis=-1), helper.make_node("Sub", ["l", "one"], ["y"])]
+                self.check(nodes, x, {"y": logs - 1}, tolerance=2e-5, constants=[("one", np.float32(1))])
+                x[3], x[9, 1], x[10, 0], x[11] = np.nan, np.nan, np.inf, -np.inf
+                for name, expected in (("ReduceMax", x.max(1)), ("ReduceMin", x.min(1))):
+                    self.check([helper.make_node(name, ["x", "axes"], ["y"], keepdims=0)], x, {"y": expected}, constants=[("axes", [1])])
+                self.check([helper.make_node("ArgMax", ["x"], ["y"], axis=1, keepdims=0)], x, {"y": first_places(x, 1)[:, 0]})
+
     def test_scans_before_several_axes(self):
         random = np.random.default_rng(14)
         for shape, axis in (((57, 6, 3), 0), ((3, 29, 28, 28), 1), ((5, 17, 3, 1, 2), 1), ((2, 3, 40), 1), ((0, 3, 2), 0), ((4, 0, 3, 2), 1)):

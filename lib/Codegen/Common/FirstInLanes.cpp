@@ -71,8 +71,8 @@ FirstInLanes::Kept FirstInLanes::with(ArrayRef<Value> kept, size_t ranks, Value 
   Kept next(kept);
   for (size_t rank = 0; rank < std::min(ranks + 1, count); ++rank) {
     auto choose = [&](Value element, ArrayRef<Value> all) -> Value {
-      Value moved = rank ? arith::SelectOp::create(b, before[rank - 1], all[rank - 1], element)
-                         : element;
+      Value moved =
+          rank ? arith::SelectOp::create(b, before[rank - 1], all[rank - 1], element) : element;
       return rank < ranks ? Value(arith::SelectOp::create(b, before[rank], moved, all[rank]))
                           : moved;
     };
@@ -124,8 +124,8 @@ bool tcc::codegen::keepsFirstInLanes(Operation *op) {
   int64_t axis = topK.getAxis();
   unsigned bits = computeType(x.getElementType()).getIntOrFloatBitWidth();
   return axis + 1 < x.getRank() && !kept.isDynamicDim(axis) && kept.getDimSize(axis) > 0 &&
-         kept.getDimSize(axis) <= kMost && !x.isDynamicDim(axis) && x.getDimSize(axis) <= kLongest &&
-         bits >= 8;
+         kept.getDimSize(axis) <= kMost && !x.isDynamicDim(axis) &&
+         x.getDimSize(axis) <= kLongest && bits >= 8;
 }
 
 void tcc::codegen::emitFirstInLanes(LaunchFrame &f, prim::TopKOp op, Coords at, Value length) {

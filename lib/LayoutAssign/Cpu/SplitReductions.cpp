@@ -15,6 +15,9 @@
 // other fall into the same few sets of L1 and L2 and each needs an entry of the translation buffer,
 // so many of them are cut into parts as well, of which a part's rows are read beside each other.
 //
+// Of rows of a few elements, which fill no vector, rows are lanes: the elements of a place are a
+// slice, and the slices are joined.
+//
 // An extent without a fitting divisor is cut behind the last whole part: its rest is reduced apart
 // and joined with what the parts give.
 //
@@ -255,6 +258,36 @@ static Value joined(OpBuilder &b, Location loc, prim::ReduceKind kind, Value l, 
   llvm_unreachable("a kind of reduction");
 }
 
+/// Reduces rows of a few elements by joining those of each place; false: there are no such rows.
+static bool joinFew(prim::ReduceOp op) {
+  constexpr int64_t kFew = 4; // elements from one lane to the next that are not gathered
+  constexpr int64_t kFewest = 1 << 8;
+  auto type = tensorType(op.getX()), given = tensorType(op.getResult());
+  int64_t axis = type.getRank() - 1;
+  if (!type.hasStaticShape() || op.getAxes() != ArrayRef(axis) || type.getDimSize(axis) < 2 ||
+      type.getDimSize(axis) > kFew || given.getNumElements() < kFewest ||
+      !keepsPartsExact(op.getKind(), op.getX()))
+    return false;
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  SmallVector<int64_t> shape(type.getShape()), steps(shape.size(), 1);
+  shape[axis] = 1;
+  Value all;
+  for (int64_t place = 0; place < type.getDimSize(axis); ++place) {
+    DenseMap<Value, Value> seen;
+    SmallVector<int64_t> starts(shape.size(), 0);
+    starts[axis] = place;
+    Value x = op.getX(); // of what others read as well a slice, lest it be computed twice
+    x = x.hasOneUse() ? cutAlong(b, x, axis, place, 1, seen)
+                      : Value(prim::SliceOp::create(b, loc, type.clone(shape), x, ValueRange{},
+                                                    ValueRange{}, starts, steps));
+    all = all ? joined(b, loc, op.getKind(), all, x) : x;
+  }
+  op.replaceAllUsesWith(prim::ReshapeOp::create(b, loc, given, all, ValueRange{}).getResult());
+  op.erase();
+  return true;
+}
+
 /// `axis` cut into `parts`; 1: what comes after it is reduced first, all of it as well.
 static Cut cutInto(prim::ReduceOp op, int64_t axis, int64_t parts) {
   Cut cut{SmallVector<int64_t>(tensorType(op.getX()).getShape()), {}, {}};
@@ -415,6 +448,8 @@ void SplitReductionsPass::splitOff(prim::ReduceOp op, Rest rest) {
 }
 
 void SplitReductionsPass::split(prim::ReduceOp op) {
+  if (joinFew(op))
+    return;
   std::optional<Rest> rest;
   std::optional<Cut> cut = cutOf(op, rest);
   if (rest)
