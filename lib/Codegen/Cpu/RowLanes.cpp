@@ -21,10 +21,11 @@ static bool findsExtremes(KernelFrame &f, prim::ReduceOp reduce) {
 
 unsigned tcc::codegen::lanesOfStage(KernelFrame &f, const RowStage &stage, Value length,
                                     unsigned lanes) {
-  constexpr unsigned kRegisters = 4, kLeastTurns = 4;
+  constexpr unsigned kRegisters = 4;
+  constexpr int64_t kLeastTurns = 4;
   auto known = getConstantIntValue(length);
   unsigned most = kRegisters * f.cpu.lanes(32);
-  bool waits = known && lanes > 1 && lanes < most && *known >= int64_t(kLeastTurns * most) &&
+  bool waits = known && lanes > 1 && lanes < most && *known >= kLeastTurns * most &&
                llvm::all_of(stage, [&](prim::ReduceOp r) { return findsExtremes(f, r); });
   return waits ? most : lanes;
 }
