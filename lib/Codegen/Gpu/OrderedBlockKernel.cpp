@@ -144,14 +144,18 @@ void OrderedBlock::order(Value count) {
   Value one = f.e.index(1), two = f.e.index(2);
   // Runs of `size` become ordered: first each element of a run's halves is compared with the one
   // that lies as far from the run's other end, then halves of halves with each other.
+  // Sizes and distances are powers of two, by which nobody has to divide.
+  auto modulo = [&](Value i, Value power) -> Value {
+    return arith::AndIOp::create(b, i, f.e.subIndex(power, one));
+  };
   auto pairs = [&](Value size, llvm::function_ref<void(Value)> body) {
-    Value runs = f.e.divIndex(f.e.addIndex(count, f.e.subIndex(size, one)), size);
-    each(f.e.mulIndex(runs, f.e.divIndex(size, two)), body);
+    Value all = f.e.addIndex(count, f.e.subIndex(size, one));
+    each(f.e.divIndex(f.e.subIndex(all, modulo(all, size)), two), body);
     f.barrier();
   };
   auto split = [&](Value pair, Value half) {
-    return std::pair(f.e.mulIndex(f.e.divIndex(pair, half), f.e.mulIndex(half, two)),
-                     f.e.remIndex(pair, half));
+    Value offset = modulo(pair, half);
+    return std::pair(f.e.mulIndex(f.e.subIndex(pair, offset), two), offset);
   };
   auto doubling = [&](OpBuilder &, Location, ValueRange size) {
     Value ordered = f.e.divIndex(size[0], two);
