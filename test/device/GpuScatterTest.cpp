@@ -101,7 +101,7 @@ TEST_CASE("few updates of rows, in one phase") {
   }
   // More updates than rows, and more rows than bits, are another's.
   CHECK(!notesTouched(rowsOf("add", "f32", "1000", "1001", "24", "24")));
-  CHECK(!notesTouched(rowsOf("add", "f32", "300000", "100", "24", "24")));
+  CHECK(!notesTouched(rowsOf("add", "f32", "400000", "100", "24", "24")));
 }
 
 TEST_CASE("scratch memory of a scatter that runs beside a check lies behind that one's") {

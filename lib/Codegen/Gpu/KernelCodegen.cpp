@@ -82,8 +82,10 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
   bool sorts = schedule.getScratchBytes() && schedule.getForm() == Form::Line;
   bool updates = (schedule.getScratchBytes() || schedule.getRowThreads()) &&
                  schedule.getForm() == Form::Scatter;
+  // What notes rows in shared memory has two blocks of a multiprocessor (TouchedRows.cpp).
   if (sorts || updates)
-    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      b.getI32IntegerAttr(updates && schedule.getSharedBytes() ? 2 : 1));
   KernelFrame frame(launch, function, schedule, arch);
   switch (schedule.getForm()) {
   case Form::Loop:

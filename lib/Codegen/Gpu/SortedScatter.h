@@ -108,6 +108,7 @@ private:
 
   // The same without an order (TouchedRows.cpp)
   std::pair<mlir::Value, mlir::Value> bitOf(mlir::Value slot, bool again);
+  mlir::Value notedSlot(mlir::Value update);
   mlir::Value hasBit(mlir::Value slot, bool again);
   mlir::Value slotAt(llvm::ArrayRef<Coord> at);
   mlir::Value oldAt(const Coords &to);

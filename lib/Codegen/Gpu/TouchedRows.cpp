@@ -10,7 +10,8 @@
 //   (the
 //     last, where updates replace what was there), it does all of the row, in their order.
 //
-// So nobody waits for another block, and what is read beside the tensors are the indices.
+// So nobody waits for another block, and what is read beside the tensors are the indices, which
+// stay in shared memory too.
 //
 //===----------------------------------------------------------------------===//
 #include "SortedScatter.h"
@@ -30,18 +31,23 @@ static int64_t wordsOf(const device::UpdateList &list) {
   return int64_t(llvm::divideCeil(list.slots, kBits));
 }
 
+/// Numbers of 32 bits: two bits a row, and the row of each update.
+static int64_t numbersOf(const device::UpdateList &list) {
+  return 2 * wordsOf(list) + list.updates;
+}
+
 bool device::scheduleTouchedRows(ScheduleChoice &s, kernel::LaunchOp launch, const UpdateList &list,
                                  unsigned lanes, const GpuArch &arch) {
   // Fewer are looked at by everybody; of more, where many meet, a sort takes less time.
   constexpr int64_t kLeast = 64, kMost = 8192;
   constexpr int64_t kLeastElements = 1 << 14; // of the tensor
-  constexpr int64_t kMostShared = 48 << 10;   // bytes that a kernel need not ask for
+  constexpr int64_t kMostShared = 80 << 10;   // bytes, of two blocks of a multiprocessor
   Operation *op = specialOf(launch);
   auto along = dyn_cast<prim::ScatterAlongOp>(op);
-  int64_t bytes = 2 * wordsOf(list) * int64_t(sizeof(int32_t));
+  int64_t bytes = numbersOf(list) * int64_t(sizeof(int32_t));
   if ((along && !sameForAllLines(along)) || list.open || list.updates < kLeast ||
       list.updates > std::min(kMost, list.slots) || list.slots * list.points < kLeastElements ||
-      bytes > kMostShared)
+      bytes > std::min<int64_t>(kMostShared, arch.sharedBytes))
     return false;
   int64_t across = int64_t(llvm::divideCeil(list.points, lanes));
   int64_t accesses = std::max(list.slots, list.updates) * across;
@@ -65,6 +71,13 @@ std::pair<Value, Value> SortedScatter::bitOf(Value slot, bool again) {
   return {at, arith::ShLIOp::create(b, f.i32(1), arith::RemUIOp::create(b, slot, bits))};
 }
 
+/// The row of an update, or the number of all rows: as it was noted.
+Value SortedScatter::notedSlot(Value update) {
+  Value at = f.at(touched, b.getI32Type(), f.e.addIndex(f.e.index(2 * wordsOf(list)), update));
+  return arith::IndexCastUIOp::create(b, b.getIndexType(),
+                                      LLVM::LoadOp::create(b, b.getI32Type(), at));
+}
+
 Value SortedScatter::hasBit(Value slot, bool again) {
   auto [at, bit] = bitOf(slot, again);
   Value set = arith::AndIOp::create(b, LLVM::LoadOp::create(b, b.getI32Type(), at), bit);
@@ -80,13 +93,19 @@ void SortedScatter::noteTouched() {
   Value count = f.e.index(list.updates), last = f.e.index(list.updates - 1);
   f.loop(f.thread, count, kThreads * kInFlight, [&](Value first) {
     SmallVector<std::pair<Value, Value>> found; // rows, and whether they are rows
+    SmallVector<Value> numbers;
     for (int64_t i = 0; i < kInFlight; ++i) {
       f.e.forget();
       Value number = f.e.addIndex(first, f.e.index(i * kThreads));
-      Value slot = slotIndexOf(f.minIndex(number, last));
+      numbers.push_back(f.minIndex(number, last)); // the last one several times is as good as once
+      Value slot = slotIndexOf(numbers.back());
       found.push_back({slot, arith::AndIOp::create(b, f.less(number, count),
                                                    f.less(slot, f.e.index(list.slots)))});
     }
+    for (auto [found, number] : llvm::zip(found, numbers))
+      LLVM::StoreOp::create(
+          b, arith::IndexCastUIOp::create(b, b.getI32Type(), found.first),
+          f.at(touched, b.getI32Type(), f.e.addIndex(f.e.index(2 * wordsOf(list)), number)));
     for (auto [slot, inside] : found)
       f.when(inside, [&, slot = slot] {
         auto set = [&](bool again) {
@@ -120,7 +139,7 @@ void SortedScatter::updateAlone() {
     Value update = f.e.divIndex(item, f.e.index(tiles)),
           tile = f.e.remIndex(item, f.e.index(tiles));
     Value point = f.e.addIndex(f.e.mulIndex(tile, f.e.index(across * lanes)), own);
-    Value slot = slotIndexOf(update);
+    Value slot = notedSlot(update);
     Value safe = f.minIndex(slot, f.e.index(list.slots - 1));
     Value acts = arith::AndIOp::create(b, f.less(point, f.e.index(list.points)),
                                        f.less(slot, f.e.index(list.slots)));
@@ -146,7 +165,7 @@ void SortedScatter::updateAlone() {
 Value SortedScatter::votes(Value begin, Value first, Value end, Value slot) {
   Value lane = f.e.remIndex(f.thread, f.e.index(GpuArch::warp));
   Value number = f.e.addIndex(begin, lane);
-  Value goes = slotIndexOf(f.minIndex(number, f.e.index(list.updates - 1)));
+  Value goes = notedSlot(f.minIndex(number, f.e.index(list.updates - 1)));
   Value mine = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, goes, slot);
   mine = arith::AndIOp::create(b, mine, f.less(number, end));
   mine = arith::AndIOp::create(b, mine,
@@ -156,7 +175,7 @@ Value SortedScatter::votes(Value begin, Value first, Value end, Value slot) {
 
 /// Whether an update in [first, end) goes to `slot`.
 Value SortedScatter::anyIn(Value first, Value end, Value slot) {
-  constexpr int64_t kInFlight = 4;
+  constexpr int64_t kInFlight = 8;
   Value step = f.e.index(kInFlight * GpuArch::warp), zero = f.i32(0);
   auto more = [&](OpBuilder &, Location, ValueRange carried) {
     Value none = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, carried[1], zero);
@@ -181,47 +200,54 @@ Value SortedScatter::anyIn(Value first, Value end, Value slot) {
 
 /// `old` after all updates from number `first` on that go to `slot`, a few of them at a time.
 Value SortedScatter::withAll(Value slot, Value point, Value first, Value old) {
-  constexpr unsigned kInFlight = 4;
+  constexpr unsigned kInFlight = 4, kLooks = 8; // updates, and looks at as many as a warp has lanes
   Type i32 = b.getI32Type();
   auto some = [&](OpBuilder &, Location, ValueRange carried) {
     Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, carried[0], f.i32(0));
     scf::ConditionOp::create(b, more, carried);
   };
+  // Of the looks from `begin` on, what `bits` says of one.
+  auto addAll = [&](Value begin, Value bits, Value sum) -> Value {
+    auto add = [&](OpBuilder &, Location, ValueRange carried) {
+      Value left = carried[0], sum = carried[1];
+      f.e.nested([&] {
+        SmallVector<std::pair<Value, Value>> values; // and whether there are so many
+        for (unsigned i = 0; i < kInFlight; ++i) {
+          Value there = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, left, f.i32(0));
+          Value bit = LLVM::CountTrailingZerosOp::create(b, i32, left, /*is_zero_poison=*/false);
+          Value number =
+              f.e.addIndex(begin, arith::IndexCastUIOp::create(b, b.getIndexType(), bit));
+          number = arith::SelectOp::create(b, there, number, first);
+          f.e.forget();
+          values.push_back({read(updates, source(number, point)), there});
+          left = arith::AndIOp::create(b, left, arith::SubIOp::create(b, left, f.i32(1)));
+        }
+        for (auto [v, there] : values)
+          if (v)
+            sum = arith::SelectOp::create(b, there, updatedElement(f, kind, sum, v), sum);
+      });
+      scf::YieldOp::create(b, ValueRange{left, sum});
+    };
+    return scf::WhileOp::create(b, TypeRange{i32, sum.getType()}, ValueRange{bits, sum}, some, add)
+        .getResult(1);
+  };
   auto each = [&](OpBuilder &, Location, Value begin, ValueRange sums) {
-    Value result;
+    Value sum = sums[0];
     f.e.nested([&] {
-      f.e.setLanes(1);
-      Value bits = votes(begin, first, f.e.index(list.updates), slot);
-      f.e.setLanes(f.schedule.getLanes());
-      auto add = [&](OpBuilder &, Location, ValueRange carried) {
-        Value left = carried[0], sum = carried[1];
-        f.e.nested([&] {
-          SmallVector<std::pair<Value, Value>> values; // and whether there are so many
-          for (unsigned i = 0; i < kInFlight; ++i) {
-            Value there = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, left, f.i32(0));
-            Value bit = LLVM::CountTrailingZerosOp::create(b, i32, left, /*is_zero_poison=*/false);
-            Value number =
-                f.e.addIndex(begin, arith::IndexCastUIOp::create(b, b.getIndexType(), bit));
-            number = arith::SelectOp::create(b, there, number, first);
-            f.e.forget();
-            values.push_back({read(updates, source(number, point)), there});
-            left = arith::AndIOp::create(b, left, arith::SubIOp::create(b, left, f.i32(1)));
-          }
-          for (auto [v, there] : values)
-            if (v)
-              sum = arith::SelectOp::create(b, there, updatedElement(f, kind, sum, v), sum);
-        });
-        scf::YieldOp::create(b, ValueRange{left, sum});
-      };
-      result = scf::WhileOp::create(b, TypeRange{i32, old.getType()}, ValueRange{bits, sums[0]},
-                                    some, add)
-                   .getResult(1);
+      SmallVector<std::pair<Value, Value>> looks;
+      for (unsigned i = 0; i < kLooks; ++i) {
+        Value from = f.e.addIndex(begin, f.e.index(int64_t(i) * GpuArch::warp));
+        looks.push_back({from, votes(from, first, f.e.index(list.updates), slot)});
+      }
+      for (auto [from, bits] : looks)
+        sum = addAll(from, bits, sum);
     });
-    scf::YieldOp::create(b, result);
+    scf::YieldOp::create(b, sum);
   };
   Value warp = f.e.index(GpuArch::warp);
   Value begin = f.e.subIndex(first, f.e.remIndex(first, warp));
-  auto loop = scf::ForOp::create(b, begin, f.e.index(list.updates), warp, ValueRange{old}, each);
+  auto loop = scf::ForOp::create(b, begin, f.e.index(list.updates),
+                                 f.e.index(int64_t(kLooks) * GpuArch::warp), ValueRange{old}, each);
   f.e.forget();
   return loop.getResult(0);
 }
@@ -237,7 +263,7 @@ void SortedScatter::updateTogether() {
     f.e.forget();
     Value update = f.e.divIndex(item, f.e.index(tiles)),
           tile = f.e.remIndex(item, f.e.index(tiles));
-    Value slot = slotIndexOf(update);
+    Value slot = notedSlot(update);
     Value safe = f.minIndex(slot, f.e.index(list.slots - 1));
     Value several =
         arith::AndIOp::create(b, f.less(slot, f.e.index(list.slots)), hasBit(safe, true));
