@@ -46,8 +46,7 @@ bool streamsNarrow(kernel::LaunchOp launch, Schedule schedule) {
 
 /// Whether all that a kernel moves takes few microseconds. It takes a block 1.2 ns to let the next
 /// kernel start, one after the other, and 0.6 ns without, which is too long where many are.
-bool isShort(kernel::LaunchOp launch) {
-  constexpr double kFew = 8 << 20;
+bool isShort(kernel::LaunchOp launch, double few = 8 << 20) {
   double bytes = 0;
   auto add = [&](Type type) {
     if (auto tensor = dyn_cast<RankedTensorType>(type))
@@ -55,7 +54,7 @@ bool isShort(kernel::LaunchOp launch) {
   };
   llvm::for_each(launch->getOperandTypes(), add);
   llvm::for_each(launch.getResultTypes(), add);
-  return bytes <= kFew;
+  return bytes <= few;
 }
 
 bool letsNextStart(kernel::LaunchOp launch, Schedule schedule, kernel::LaunchOp next,
@@ -148,8 +147,10 @@ bool Together::hasRoomFor(Schedule next) const {
 bool runsBeside(kernel::LaunchOp launch, Schedule schedule, kernel::LaunchOp next,
                 Schedule nextSchedule, const Together &together) {
   constexpr size_t kMost = 4;
-  return waitsAtOneEnd(launch, schedule) && waitsAtOneEnd(next, nextSchedule) && isShort(launch) &&
-         together.launches.size() < kMost && together.hasRoomFor(nextSchedule) &&
+  constexpr double kFewBytes = 32 << 20;
+  return waitsAtOneEnd(launch, schedule) && waitsAtOneEnd(next, nextSchedule) &&
+         isShort(launch, kFewBytes) && together.launches.size() < kMost &&
+         together.hasRoomFor(nextSchedule) &&
          llvm::all_of(
              together.launches, [&](kernel::LaunchOp other) { return sharesNothing(other, next); });
 }
