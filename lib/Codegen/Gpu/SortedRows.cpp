@@ -157,7 +157,8 @@ void SortedScatter::writeRow(const Coords &to, Value slot, Value point, Value fi
 
 /// The result as it is without updates, a part of it by each block.
 void SortedScatter::copyAll(Value item) {
-  constexpr int64_t kInFlight = 4; // vectors of a thread
+  // Vectors of a thread; beside blocks that sort, which have registers for few threads, more.
+  const int64_t kInFlight = list.lines > 1 ? 8 : 4;
   int64_t row = tensorType(x).getShape().back(), blocks = f.schedule.getSplit(),
           lanes = std::min<int64_t>(8, GpuArch::accessBytes /
                                            elementBytes(tensorType(x).getElementType()));
