@@ -214,6 +214,62 @@ void SortedScatter::updateTouched(Value number, Value point) {
   });
 }
 
+/// The same of elements, several of which are read at a time.
+void SortedScatter::updateElements(Value item) {
+  struct Element {
+    Value number, slot, begins, alone, place, end;
+    Coords to;
+    Value old, update;
+  };
+  using P = arith::CmpIPredicate;
+  Value zero = f.e.index(0), one = f.e.index(1), ofLine = f.e.index(sort->sizes.length);
+  bool lines = list.lines > 1;
+  int64_t slots = lines ? list.places : list.slots;
+  auto either = [&](Value x, Value y) -> Value { return arith::OrIOp::create(b, x, y); };
+  auto both = [&](Value x, Value y) -> Value { return arith::AndIOp::create(b, x, y); };
+  Value first = f.e.addIndex(
+      f.e.mulIndex(item, f.e.index(kElements * device::GridSortSizes::threads)), f.thread);
+  SmallVector<Element> all;
+  for (int64_t i = 0; i < kElements; ++i) {
+    Value own = f.e.addIndex(first, f.e.index(i * device::GridSortSizes::threads));
+    Value number = f.minIndex(own, f.e.index(list.updates - 1));
+    Value line = f.e.divIndex(number, ofLine), end = f.e.mulIndex(f.e.addIndex(line, one), ofLine);
+    Value next = f.e.addIndex(number, one);
+    Value isFirst = arith::CmpIOp::create(b, P::eq, f.e.remIndex(number, ofLine), zero);
+    Value isLast = arith::CmpIOp::create(b, P::eq, next, end);
+    auto keyAt = [&](Value number) { return sort->sortedKey(zero, number); };
+    Value key = keyAt(number),
+          before = keyAt(f.e.subIndex(number, arith::SelectOp::create(b, isFirst, zero, one))),
+          after = keyAt(arith::SelectOp::create(b, isLast, number, next));
+    Value slot = arith::IndexCastUIOp::create(b, b.getIndexType(), key);
+    Value inside = both(f.less(own, f.e.index(list.updates)), f.less(slot, f.e.index(slots)));
+    slot = f.minIndex(slot, f.e.index(slots - 1));
+    Coords to = lines ? lineAt(line, slot) : target(slot, zero);
+    inside = both(inside, hasUpdates(to));
+    all.push_back({number, slot,
+                   both(inside, either(isFirst, arith::CmpIOp::create(b, P::ne, key, before))),
+                   either(isLast, arith::CmpIOp::create(b, P::ne, key, after)), placeOf(number),
+                   end, to, Value(), Value()});
+  }
+  for (Element &element : all) {
+    f.e.forget();
+    element.old = read(x, element.to);
+    element.update = read(updates, source(element.place, zero));
+    if (f.failed)
+      return;
+  }
+  for (Element &e : all) {
+    Value sum = updatedElement(f, kind, e.old, e.update);
+    auto store = [&](Value v) { f.e.store(f.results[0], e.to, v); };
+    f.when(both(e.begins, e.alone), [&] { store(sum); });
+    Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
+    f.when(both(e.begins, arith::XOrIOp::create(b, e.alone, yes)), [&] {
+      // Of the update behind the first one the number is one more, and one.
+      store(withUpdates(e.slot, zero, f.e.addIndex(e.number, f.e.index(2)), e.end, sum));
+    });
+  }
+}
+
 void SortedScatter::writeLast(const Coords &to, Value point, Value first) {
   auto write = [&](Value from, Coords where) {
     if (Value v = read(from, std::move(where)))

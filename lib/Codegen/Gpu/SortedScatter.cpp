@@ -424,6 +424,10 @@ void SortedScatter::run() {
         clearFirsts(item, sizes.chunks());
     });
   }
+  if (list.few && list.points == 1)
+    return phases.finish(
+        int64_t(llvm::divideCeil(list.updates, kElements * GridSortSizes::threads)),
+        [&](Value item) { updateElements(item); });
   if (list.few)
     return phases.finish(rowItems(list.updates, list.points, f.schedule), [&](Value item) {
       forRow(item, list.updates, [&](Value number, Value point) { updateTouched(number, point); });

@@ -99,6 +99,8 @@ private:
   // Of few updates
   void copyAll(mlir::Value item);
   void updateTouched(mlir::Value number, mlir::Value point);
+  static constexpr int64_t kElements = 4; ///< of a thread, at a time
+  void updateElements(mlir::Value item);
   void writeRow(const Coords &to, mlir::Value slot, mlir::Value point, mlir::Value first);
   void writeLast(const Coords &to, mlir::Value point, mlir::Value first);
   mlir::Value withUpdates(mlir::Value slot, mlir::Value point, mlir::Value first, mlir::Value end,
