@@ -148,6 +148,11 @@ bool runsBeside(kernel::LaunchOp launch, Schedule schedule, kernel::LaunchOp nex
                 Schedule nextSchedule, const Together &together) {
   constexpr size_t kMost = 4;
   constexpr double kFewBytes = 32 << 20;
+  // Blocks that have a line each would be spread unevenly over what the first one's leave.
+  bool hasLines = nextSchedule.getForm() == Form::Line ||
+                  (nextSchedule.getForm() == Form::Scatter && nextSchedule.getDepth());
+  if (hasLines)
+    return false;
   return waitsAtOneEnd(launch, schedule) && waitsAtOneEnd(next, nextSchedule) &&
          isShort(launch, kFewBytes) && together.launches.size() < kMost &&
          together.hasRoomFor(nextSchedule) &&
