@@ -29,3 +29,15 @@ func.func @conv_groups(%x: tensor<1x9x9x128xbf16>, %w: tensor<128x64x3x3xbf16, #
   %y = prim.add %2, %z : (tensor<1x9x9x128xbf16>, tensor<1x9x9x128xbf16>) -> tensor<1x9x9x128xbf16>
   return %y : tensor<1x9x9x128xbf16>
 }
+// Batches of matrices whose rows are whole tiles, with tails of k and of columns.
+func.func @batch_rows(%a: tensor<3x128x72xbf16>, %w: tensor<3x72x40xbf16>, %z: tensor<3x128x40xbf16>) -> tensor<3x128x40xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 288, vectors = 2, rows = 128, columns = 64, shared_bytes = 50208, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 160, vectors = 1, rows = 64, columns = 64, shared_bytes = 19472, split = 2, index_bits = 32>]} {
+  %0 = prim.dot %a, %w batch [0] x [0] contract [2] x [1] : (tensor<3x128x72xbf16>, tensor<3x72x40xbf16>) -> tensor<3x128x40xbf16>
+  %y = prim.add %0, %z : (tensor<3x128x40xbf16>, tensor<3x128x40xbf16>) -> tensor<3x128x40xbf16>
+  return %y : tensor<3x128x40xbf16>
+}
+func.func @batch_columns(%a: tensor<2x2x4x16x136xf16>, %w: tensor<2x2x72x136xf16>, %c: tensor<72xf32>) -> tensor<2x2x4x16x72xf32> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 160, vectors = 2, kept = 2, rows = 64, columns = 32, shared_bytes = 25632, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 160, vectors = 1, rows = 64, columns = 48, shared_bytes = 19472, split = 3, index_bits = 32>]} {
+  %0 = prim.dot %a, %w batch [0, 1] x [0, 1] contract [4] x [3] : (tensor<2x2x4x16x136xf16>, tensor<2x2x72x136xf16>) -> tensor<2x2x4x16x72xf32>
+  %1 = prim.broadcast %c axes [4] sizes() : (tensor<72xf32>) -> tensor<2x2x4x16x72xf32>
+  %y = prim.add %0, %1 : (tensor<2x2x4x16x72xf32>, tensor<2x2x4x16x72xf32>) -> tensor<2x2x4x16x72xf32>
+  return %y : tensor<2x2x4x16x72xf32>
+}

@@ -37,7 +37,7 @@ class EmulatedLaunches(ToolTest):
         self.pack("wgmma")
         result = self.emulated("--seeds", "2")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        for name in ("conv_same", "conv_groups", "dot"):
+        for name in ("conv_same", "conv_groups", "dot", "batch_kn", "batch_nk"):
             self.assertIn(name, result.stdout)
 
     def test_turns(self):
@@ -62,6 +62,7 @@ class EmulatedLaunches(ToolTest):
         result = self.emulated("--seeds", "2")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIn("clusters_k0_dot_add.wgmma_64x32_split2", result.stdout)
+        self.assertIn("batch_columns_k0_dot_add", result.stdout)
         # Sums that are read before all blocks of the cluster have left theirs, and shared memory that ends too early.
         kernel = self.work / "packed/k2.ptx"
         lines = kernel.read_text().splitlines(keepends=True)

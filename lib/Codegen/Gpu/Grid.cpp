@@ -290,7 +290,8 @@ SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launc
     return {};
   MatrixProduct product = scheduledMatrices(launch, s);
   HostIndex h{b, launch.getLoc()};
-  OpFoldResult rows = HostProduct::of(h, launch).rows;
+  HostProduct extents = HostProduct::of(h, launch);
+  OpFoldResult rows = product.batchAxes ? h.mul(extents.batch, extents.rows) : extents.rows;
   SmallVector<TensorMap> maps;
   if (product.window) {
     maps = product.window->tensorMaps(b, launch, s.getRows(), s.getColumns());
@@ -304,6 +305,10 @@ SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launc
     else
       maps.push_back(
           {false, right, {inner, columns}, {MatrixTile::depth, MatrixTile::sliceColumns}});
+    if (product.batchAxes) {
+      maps.back().extents.insert(maps.back().extents.begin(), extents.batch);
+      maps.back().box.insert(maps.back().box.begin(), 1);
+    }
   }
   // The result goes in slabs, in units of 16 bits as well, and so does what is added to it.
   if (product.resultBytes) {

@@ -1,6 +1,8 @@
 //===- MatrixTile.cpp - What a product needs for wgmma --------------------===//
 #include "MatrixTile.h"
 #include "EpilogueOperands.h"
+#include "MmaTile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "tcc/Codegen/Common/Elemental.h"
 
 using namespace mlir;
@@ -43,6 +45,12 @@ static std::optional<MatrixProduct> matricesOf(prim::ConvOp op) {
                        0,  window};
 }
 
+/// Whether both operands begin with the axes of the batch, in their order.
+static bool batchComesFirst(prim::DotOp dot) {
+  auto first = llvm::to_vector(llvm::seq<int64_t>(0, dot.getLhsBatch().size()));
+  return dot.getLhsBatch() == ArrayRef(first) && dot.getRhsBatch() == ArrayRef(first);
+}
+
 /// Columns and inner extent of `right`, and which of them its rows of memory are.
 static std::optional<MatrixProduct> matricesOf(Operation *op) {
   Value left = op->getOperand(0);
@@ -54,13 +62,23 @@ static std::optional<MatrixProduct> matricesOf(Operation *op) {
   auto rowAxes = static_cast<unsigned>(l.getRank() - 1);
   MatrixProduct product{op, left, leftRows, right, rowAxes, true, 0, 0, 0};
   auto dot = dyn_cast<prim::DotOp>(op);
-  if (!dot || !dot.getLhsBatch().empty() || r.getRank() != 2 || !r.hasStaticShape() ||
-      dot.getLhsContract() != ArrayRef<int64_t>{l.getRank() - 1} ||
-      dot.getRhsContract().size() != 1)
+  if (!dot || !r.hasStaticShape() || dot.getLhsContract() != ArrayRef<int64_t>{l.getRank() - 1} ||
+      dot.getRhsContract().size() != 1 || !batchComesFirst(dot))
     return std::nullopt;
-  product.rightByColumns = dot.getRhsContract()[0] == 1;
-  product.columns = r.getDimSize(product.rightByColumns ? 0 : 1);
-  product.inner = r.getDimSize(product.rightByColumns ? 1 : 0);
+  product.batchAxes = dot.getLhsBatch().size();
+  if (r.getRank() != product.batchAxes + 2)
+    return std::nullopt;
+  int64_t columns = product.batchAxes, last = columns + 1;
+  product.rightByColumns = dot.getRhsContract()[0] == last;
+  if (!product.rightByColumns)
+    std::swap(columns, last);
+  product.columns = r.getDimSize(columns);
+  product.inner = r.getDimSize(last);
+  if (product.batchAxes) {
+    product.matrixRows = ProductSizes::of(op).rows;
+    if (product.matrixRows <= 0 || !product.fitsRows(MatrixTile::partRows))
+      return std::nullopt;
+  }
   return product;
 }
 
@@ -101,6 +119,18 @@ std::optional<MatrixProduct> device::matrixProduct(kernel::LaunchOp launch) {
 
 MatrixProduct device::scheduledMatrices(kernel::LaunchOp launch, Schedule schedule) {
   return schedule.getMostBlocks() ? *matrixProduct(launch) : *matrixOperands(launch);
+}
+
+SmallVector<Value> MatrixProduct::rightAt(ImplicitLocOpBuilder &b, Value firstRow, Value column,
+                                          Value k) const {
+  SmallVector<Value> place = {column, k};
+  if (rightByColumns)
+    std::swap(place[0], place[1]);
+  if (matrixRows) {
+    Value rows = arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(matrixRows)));
+    place.push_back(arith::DivUIOp::create(b, firstRow, rows));
+  }
+  return place;
 }
 
 int64_t MatrixProduct::steps() const {

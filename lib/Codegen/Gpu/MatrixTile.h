@@ -26,7 +26,18 @@ struct MatrixProduct {
   /// An argument of 16-bit elements that is read once, at the result's own index, where the
   /// result's elements have 16 bits too; else null.
   mlir::BlockArgument residual = {};
+  /// Of a batch of matrices, which lie one after the other: rows of each, and the axes of the
+  /// batch, with which those of left and of the result begin; right is a matrix for each. Tiles
+  /// whose rows divide them belong to one matrix, so that all are one with more rows.
+  int64_t matrixRows = 0; ///< 0: no batch
+  unsigned batchAxes = 0;
 
+  /// Whether tiles of so many rows belong to one matrix each.
+  bool fitsRows(unsigned rows) const { return matrixRows % rows == 0; }
+  /// Where the matrix lies among those of the right operand that rows from `firstRow` on, and
+  /// columns of it from `column` on, are multiplied by at `k`: a box's place in its map.
+  llvm::SmallVector<mlir::Value> rightAt(mlir::ImplicitLocOpBuilder &b, mlir::Value firstRow,
+                                         mlir::Value column, mlir::Value k) const;
   /// The value whose first axes are the rows.
   mlir::Value rows() const { return window ? mlir::Value(op->getResult(0)) : left; }
   int64_t steps() const; ///< of the result's sums, MatrixTile::depth units of k each

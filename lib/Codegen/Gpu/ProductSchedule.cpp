@@ -140,7 +140,7 @@ static double scheduleWgmma(ScheduleChoice &s, kernel::LaunchOp launch,
   double least = 0;
   for (unsigned height : {kRows, kTallRows})
     for (unsigned columns : {256, 192, 160, 128, 96, 64}) {
-      if (!MatrixTile::isWhole(columns, product) || columns > most ||
+      if (!MatrixTile::isWhole(columns, product) || columns > most || !product.fitsRows(height) ||
           (product.window && !product.window->fits(columns)) ||
           (height > kRows && (!tall || columns > kMostColumns)))
         continue;
@@ -238,7 +238,8 @@ static double scheduleWgmmaTile(ScheduleChoice &s, const MatrixProduct &product,
       bool slices = product.rightByColumns || columns % MatrixTile::sliceColumns == 0;
       // Measured: 104 columns took as long as 128, or longer.
       bool whole = columns <= (product.window ? 64 : 96) || columns % 32 == 0;
-      if (!slices || !whole || (product.window && !product.window->fits(columns)))
+      if (!slices || !whole || !product.fitsRows(height) ||
+          (product.window && !product.window->fits(columns)))
         continue;
       for (int64_t split = 1; split <= std::min(shares ? kCluster : 1, product.steps()); ++split) {
         ScheduleChoice choice = s;

@@ -68,7 +68,7 @@ private:
   Place fetchTile(Value number, Place place);
   void fetchStage(ValueRange window, Value firstRow, Value firstColumn, Value step, Place place,
                   Value lacksRight);
-  void fetchRight(Value firstColumn, Value step, Value stage);
+  void fetchRight(Value firstRow, Value firstColumn, Value step, Value stage);
   void compute();
   Place computeTile(Value number, Place place);
   Sums multiplyStage(ValueRange sums, Place place, bool first);
@@ -182,9 +182,9 @@ void WgmmaEmitter::fetchEarly() {
   if (!early)
     return;
   f.when(arith::CmpIOp::create(b, arith::CmpIPredicate::ult, block, tiles), [&] {
-    Value firstColumn = tileAt(block).second;
+    auto [firstRow, firstColumn] = tileAt(block);
     for (int64_t step = 0; step < early; ++step)
-      fetchRight(firstColumn, c(step), c(step));
+      fetchRight(firstRow, firstColumn, c(step), c(step));
   });
 }
 
@@ -214,9 +214,9 @@ void WgmmaEmitter::fetchStage(ValueRange window, Value firstRow, Value firstColu
                               Place place, Value lacksRight) {
   awaitBarrier(b, empty(place.stage), bxor(place.parity, c(1)));
   if (lacksRight)
-    f.when(lacksRight, [&] { fetchRight(firstColumn, step, place.stage); });
+    f.when(lacksRight, [&] { fetchRight(firstRow, firstColumn, step, place.stage); });
   else
-    fetchRight(firstColumn, step, place.stage);
+    fetchRight(firstRow, firstColumn, step, place.stage);
   Value barrier = full(place.stage), left = sharedAt(mul(place.stage, c(t.stageBytes())));
   if (p.window) {
     ConvolutionWindow::Copies copies = p.window->copiesAt(f, window, firstColumn, step);
@@ -226,7 +226,7 @@ void WgmmaEmitter::fetchStage(ValueRange window, Value firstRow, Value firstColu
 }
 
 /// The right operand's slice of a stage, whose barrier then expects all of the stage.
-void WgmmaEmitter::fetchRight(Value firstColumn, Value step, Value stage) {
+void WgmmaEmitter::fetchRight(Value firstRow, Value firstColumn, Value step, Value stage) {
   Value barrier = full(stage);
   expectBytes(b, barrier, t.stageBytes());
   Value right = add(mul(stage, c(t.stageBytes())), c(t.leftBytes()));
@@ -235,10 +235,11 @@ void WgmmaEmitter::fetchRight(Value firstColumn, Value step, Value stage) {
                    barrier);
   Value k = mul(step, c(MatrixTile::depth));
   if (p.rightByColumns)
-    return copyBox(b, sharedAt(right), tensorMap(1), {k, firstColumn}, barrier);
+    return copyBox(b, sharedAt(right), tensorMap(1), p.rightAt(b, firstRow, firstColumn, k),
+                   barrier);
   for (unsigned i = 0; i < t.columns; i += MatrixTile::sliceColumns)
     copyBox(b, sharedAt(add(right, c(int64_t(i) * MatrixTile::depth * 2))), tensorMap(1),
-            {add(firstColumn, c(i)), k}, barrier);
+            p.rightAt(b, firstRow, add(firstColumn, c(i)), k), barrier);
 }
 
 //===----------------------------------------------------------------------===//

@@ -119,6 +119,8 @@ void WgmmaTileEmitter::prepare() {
   lane = band(tid, 31);
   warp = uniformWarp(b, tid);
   rows = f.volume(p.rows);
+  if (m.matrixRows)
+    rows = f.e.mulIndex(f.volume(p.batch), rows);
   Value block = NVVM::BlockIdXOp::create(b, b.getI32Type());
   rank = split == 1 ? c(0) : Value(arith::RemUIOp::create(b, block, c(split)));
   Value number = split == 1 ? block : Value(arith::DivUIOp::create(b, block, c(split)));
@@ -190,10 +192,10 @@ void WgmmaTileEmitter::fetchRight(Value step, Value stage) {
     return copyBox(b, right, tensorMap(1), m.window->filtersAt(f, firstColumn, step), barrier);
   Value k = mul(step, MatrixTile::depth);
   if (m.rightByColumns)
-    return copyBox(b, right, tensorMap(1), {k, firstColumn}, barrier);
+    return copyBox(b, right, tensorMap(1), m.rightAt(b, firstRow, firstColumn, k), barrier);
   for (unsigned i = 0; i < t.columns; i += MatrixTile::sliceColumns)
     copyBox(b, bytesBehind(right, c(int64_t(i) * MatrixTile::depth * 2)), tensorMap(1),
-            {add(firstColumn, c(i)), k}, barrier);
+            m.rightAt(b, firstRow, add(firstColumn, c(i)), k), barrier);
 }
 
 /// `window`: where a convolution's first one stands.
@@ -376,6 +378,10 @@ std::pair<Value, Product::Finished> WgmmaTileEmitter::finished(Value unit, Array
   if (m.window && m.window->filtersOfGroup != m.window->filters) {
     group = f.e.divIndex(column, ofGroup);
     column = f.e.remIndex(column, ofGroup);
+  } else if (m.matrixRows) {
+    Value ofMatrix = f.e.index(m.matrixRows);
+    group = f.e.divIndex(row, ofMatrix);
+    row = f.e.remIndex(row, ofMatrix);
   }
   f.e.setLanes(lanes);
   Value total = totals[0];

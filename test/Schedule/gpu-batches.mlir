@@ -1,0 +1,38 @@
+// RUN: tcc-opt %s --arch sm_80,sm_90a -tcc-schedule-kernels | FileCheck %s
+
+// Matrices of a batch whose rows are whole tiles are one with more rows for wgmma, by rows and by
+// columns of the right operand.
+// CHECK-LABEL: @whole
+// CHECK: sm_80 = <form = mma, {{.*}}>, sm_90a = <form = wgmma, {{.*}} rows = 128, {{.*}} most_blocks = 132
+// CHECK: sm_80 = <form = mma, {{.*}}>, sm_90a = <form = wgmma, {{.*}} rows = 128, {{.*}} most_blocks = 132
+func.func @whole(%x: tensor<16x1024x512xbf16>, %w: tensor<16x512x1024xbf16>, %v: tensor<16x1024x1024xbf16>) -> tensor<16x1024x1024xbf16> {
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<16x1024x512xbf16>, tensor<16x512x1024xbf16>) sizes() {
+  ^bb0(%a: tensor<16x1024x512xbf16>, %b: tensor<16x512x1024xbf16>):
+    %d = prim.dot %a, %b batch [0] x [0] contract [2] x [1] : (tensor<16x1024x512xbf16>, tensor<16x512x1024xbf16>) -> tensor<16x1024x1024xbf16>
+    kernel.yield %d : tensor<16x1024x1024xbf16>
+  } -> tensor<16x1024x1024xbf16>
+  %1 = kernel.launch contraction "dot" ins(%0, %v : tensor<16x1024x1024xbf16>, tensor<16x1024x1024xbf16>) sizes() {
+  ^bb0(%a: tensor<16x1024x1024xbf16>, %b: tensor<16x1024x1024xbf16>):
+    %d = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<16x1024x1024xbf16>, tensor<16x1024x1024xbf16>) -> tensor<16x1024x1024xbf16>
+    kernel.yield %d : tensor<16x1024x1024xbf16>
+  } -> tensor<16x1024x1024xbf16>
+  return %1 : tensor<16x1024x1024xbf16>
+}
+
+// Rows that a tile would share with the next matrix, and a batch that does not come first.
+// CHECK-LABEL: @others
+// CHECK: sm_90a = <form = mma,
+// CHECK: sm_90a = <form = mma,
+func.func @others(%x: tensor<16x1000x512xbf16>, %w: tensor<16x512x1024xbf16>, %z: tensor<1024x16x512xbf16>) -> (tensor<16x1000x1024xbf16>, tensor<16x1024x1024xbf16>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<16x1000x512xbf16>, tensor<16x512x1024xbf16>) sizes() {
+  ^bb0(%a: tensor<16x1000x512xbf16>, %b: tensor<16x512x1024xbf16>):
+    %d = prim.dot %a, %b batch [0] x [0] contract [2] x [1] : (tensor<16x1000x512xbf16>, tensor<16x512x1024xbf16>) -> tensor<16x1000x1024xbf16>
+    kernel.yield %d : tensor<16x1000x1024xbf16>
+  } -> tensor<16x1000x1024xbf16>
+  %1 = kernel.launch contraction "dot" ins(%z, %w : tensor<1024x16x512xbf16>, tensor<16x512x1024xbf16>) sizes() {
+  ^bb0(%a: tensor<1024x16x512xbf16>, %b: tensor<16x512x1024xbf16>):
+    %d = prim.dot %a, %b batch [1] x [0] contract [2] x [1] : (tensor<1024x16x512xbf16>, tensor<16x512x1024xbf16>) -> tensor<16x1024x1024xbf16>
+    kernel.yield %d : tensor<16x1024x1024xbf16>
+  } -> tensor<16x1024x1024xbf16>
+  return %0, %1 : tensor<16x1000x1024xbf16>, tensor<16x1024x1024xbf16>
+}
