@@ -150,7 +150,7 @@ func.func @wide(%q: tensor<64x1024x256xbf16>, %k: tensor<64x1024x256xbf16>, %v: 
 
 // Too few tiles of 128 queries for the machine, and too few queries for any: mma.sync, which cuts them smaller.
 // CHECK-LABEL: @few_tiles
-// CHECK: sm_90a = <form = mma_attention, {{.*}}rows = {{16|32|64}},
+// CHECK: sm_90a = <form = {{w?g?mma}}_attention, {{.*}}rows = {{16|32|64}},
 func.func @few_tiles(%q: tensor<12x128x64xbf16>, %k: tensor<12x128x64xbf16>, %v: tensor<12x128x64xbf16>) {
   %0 = kernel.launch attention "attention" ins(%q, %k, %v : tensor<12x128x64xbf16>, tensor<12x128x64xbf16>, tensor<12x128x64xbf16>) sizes() {
   ^bb0(%a: tensor<12x128x64xbf16>, %b: tensor<12x128x64xbf16>, %c: tensor<12x128x64xbf16>):
@@ -167,6 +167,28 @@ func.func @few_tiles(%q: tensor<12x128x64xbf16>, %k: tensor<12x128x64xbf16>, %v:
     %11 = prim.cast %10 : (tensor<12x128x64xf32>) -> tensor<12x128x64xbf16>
     kernel.yield %11 : tensor<12x128x64xbf16>
   } -> tensor<12x128x64xbf16>
+  return
+}
+
+// Tiles of 128 queries would leave half of the multiprocessors idle: 64 queries, and as many keys as long ones have.
+// CHECK-LABEL: @small_tiles
+// CHECK: sm_90a = <form = wgmma_attention, threads = 256, rows = 64, columns = 128,
+func.func @small_tiles(%q: tensor<8x1024x64xbf16>, %k: tensor<8x1024x64xbf16>, %v: tensor<8x1024x64xbf16>) {
+  %0 = kernel.launch attention "attention" ins(%q, %k, %v : tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>) sizes() {
+  ^bb0(%a: tensor<8x1024x64xbf16>, %b: tensor<8x1024x64xbf16>, %c: tensor<8x1024x64xbf16>):
+    %1 = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x1024xf32>
+    %2 = prim.reduce max %1 [2] : (tensor<8x1024x1024xf32>) -> tensor<8x1024xf32>
+    %3 = prim.broadcast %2 axes [0, 1] sizes() : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %4 = prim.sub %1, %3 : (tensor<8x1024x1024xf32>, tensor<8x1024x1024xf32>) -> tensor<8x1024x1024xf32>
+    %5 = prim.exp %4 : (tensor<8x1024x1024xf32>) -> tensor<8x1024x1024xf32>
+    %6 = prim.reduce sum %5 [2] : (tensor<8x1024x1024xf32>) -> tensor<8x1024xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes() : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %8 = prim.div %5, %7 : (tensor<8x1024x1024xf32>, tensor<8x1024x1024xf32>) -> tensor<8x1024x1024xf32>
+    %9 = prim.cast %8 : (tensor<8x1024x1024xf32>) -> tensor<8x1024x1024xbf16>
+    %10 = prim.dot %9, %c batch [0] x [0] contract [2] x [1] : (tensor<8x1024x1024xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x64xf32>
+    %11 = prim.cast %10 : (tensor<8x1024x64xf32>) -> tensor<8x1024x64xbf16>
+    kernel.yield %11 : tensor<8x1024x64xbf16>
+  } -> tensor<8x1024x64xbf16>
   return
 }
 

@@ -50,7 +50,7 @@ func.func @narrow_sums_over_rows(%v: tensor<1x4096xbf16>, %m: tensor<4096x4096xb
 
 // Small matrices of a batch: tiles no taller than they are, and the general form where both sides are short.
 // CHECK-LABEL: @small_matrices
-// CHECK: sm_90a = <form = mma, {{.*}} rows = {{16|32|64}},
+// CHECK: sm_90a = <form = wgmma, {{.*}}rows = 64, columns = {{[0-9]+}},
 // CHECK: sm_90a = <form = product, threads = 128, vectors = 32, rows = 8, columns = 8,
 func.func @small_matrices(%x: tensor<96x64x64xbf16>, %y: tensor<32x8x512xbf16>, %z: tensor<32x512x8xbf16>) {
   %0 = kernel.launch contraction "dot" ins(%x, %x : tensor<96x64x64xbf16>, tensor<96x64x64xbf16>) sizes() {

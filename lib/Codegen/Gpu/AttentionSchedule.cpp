@@ -71,14 +71,15 @@ static std::optional<RankedChoice> wgmmaChoice(ScheduleChoice s, const BoxedAtte
                                                const BoxedAttentionTile &tile,
                                                const GpuArch &arch) {
   constexpr unsigned kHeld = 192; // values of a thread, which has 240 registers
-  // As an H200 takes them: until a block multiplies, what each tile adds, and a key of 128 queries.
-  constexpr double kStart = 5600, kTile = 500, kKey = 24, kWideKey = 0.12;
-  unsigned resident = tile.resident(attention);
+  // As an H200 takes them: until a block multiplies, what each tile adds, and a key of 128 queries,
+  // in one tile or in two beside each other; of 64 alone.
+  constexpr double kStart = 5600, kTile = 500, kKey = 24, kWideKey = 0.12, kKeyAlone = 14.3,
+                   kWideKeyAlone = 0.09;
   constexpr unsigned kOfSystem = 1024; // bytes of each block
-  if (tile.held(attention) > kHeld || tile.sharedBytes() > arch.sharedBytes ||
-      (tile.rows == BoxedAttentionTile::groupRows &&
-       resident * (tile.sharedBytes() + kOfSystem) > arch.sharedBytes + kOfSystem))
+  if (tile.held(attention) > kHeld || tile.sharedBytes() > arch.sharedBytes)
     return std::nullopt;
+  unsigned inShared = (arch.sharedBytes + kOfSystem) / (tile.sharedBytes() + kOfSystem);
+  unsigned resident = std::min(tile.resident(attention), inShared);
   s.form = Form::WgmmaAttention;
   s.rows = tile.rows;
   s.columns = tile.keys;
@@ -87,10 +88,15 @@ static std::optional<RankedChoice> wgmmaChoice(ScheduleChoice s, const BoxedAtte
   s.sharedBytes = tile.sharedBytes();
   int64_t heads = attention.batches * attention.otherRows;
   int64_t tiles = heads * int64_t(llvm::divideCeil(attention.rows, int64_t(s.rows)));
-  double key = std::max(kKey, double(attention.depth + attention.width) * kWideKey);
+  auto both = double(attention.depth + attention.width);
+  double key = std::max(kKey, both * kWideKey), alone = std::max(kKeyAlone, both * kWideKeyAlone);
   auto keys = double(llvm::alignTo(attention.keyCount, s.columns));
-  auto rounds = double(llvm::divideCeil(tiles, arch.multiprocessors));
-  return RankedChoice{s, kStart + rounds * (keys * key + kTile)};
+  int64_t each = llvm::divideCeil(tiles, arch.multiprocessors);
+  if (tile.rows > BoxedAttentionTile::groupRows)
+    return RankedChoice{s, kStart + double(each) * (keys * key + kTile)};
+  int64_t pairs = resident > 1 ? each / 2 : 0, singles = each - 2 * pairs;
+  return RankedChoice{s, kStart + double(pairs) * (keys * key + kTile) +
+                             double(singles) * (keys * alone + kTile)};
 }
 
 /// The most keys at a time that registers and shared memory hold, all where they are few, and no
@@ -117,6 +123,20 @@ scheduleWgmma(const ScheduleChoice &s, const BoxedAttention &attention, const Gp
       all->cost = wide->cost;
       return all;
     }
+  // Tiles of 64 queries, where those of 128 leave multiprocessors idle: as many keys at a time as
+  // registers hold where one is alone, half of that where two are beside each other.
+  constexpr double kSurely = 0.95;
+  int64_t heads = attention.batches * attention.otherRows,
+          tiles = heads *
+                  int64_t(llvm::divideCeil(attention.rows, int64_t(BoxedAttentionTile::groupRows)));
+  std::optional<RankedChoice> small;
+  for (int64_t most = tiles <= arch.multiprocessors ? kMostKeys : kMostKeys / 2;
+       most >= kStep && !small; most -= kStep) {
+    int64_t blocks = llvm::divideCeil(attention.keyCount, most);
+    small = choose(1, llvm::alignTo(llvm::divideCeil(attention.keyCount, blocks), kStep));
+  }
+  if (small && (!wide || small->cost < kSurely * wide->cost))
+    return small;
   // Measured with heads of 64, causal: tiles of 64 queries in two or three blocks a multiprocessor
   // begin and end beside each other. Few keys at a time hide fewer, and take longer each: 512 keys
   // 15.9 us with 64 of them, 18.2 with 128 and 17.7 in tiles of 128 queries, 4096 keys 88.5, 81.7
