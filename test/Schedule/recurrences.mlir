@@ -9,7 +9,7 @@
 // CHECK: prim.while(%{{.*}}, %{{.*}}, %{{.*}}, %[[NONE]])
 // CHECK-NOT: kernel.launch
 // CHECK: kernel.yield %{{.*}}#2, %{{.*}}#3
-// CHECK: form = line, threads = 64, row_threads = 64, rows = 1, shared_bytes = {{[0-9]+}}, index_bits = 32
+// CHECK: form = line, threads = 64, row_threads = 64, kept = {{[0-9]+}}, rows = 1, shared_bytes = {{[0-9]+}}, index_bits = 32
 // CHECK-NOT: prim.while
 // CHECK: return %[[ALL]]#1, %[[ALL]]#0
 func.func @layer(%x: tensor<6x2x32xf32>, %r: tensor<32x8xf32>, %h: tensor<2x8xf32>, %c: tensor<2x8xf32>) -> (tensor<6x2x8xf32>, tensor<2x8xf32>) {

@@ -107,16 +107,21 @@ codegen::device::Schedule tcc::test::scheduleOf(const std::string &text, const G
   return scheduleOf(launch, arch, form);
 }
 
-std::string tcc::test::ptxOf(const std::string &text, const GpuArch &arch,
+std::string tcc::test::ptxOf(kernel::LaunchOp launch, const GpuArch &arch,
                              std::optional<codegen::device::Form> form) {
-  auto module = fused(text);
-  kernel::LaunchOp launch;
-  module->walk([&](kernel::LaunchOp op) { launch = op; });
   auto schedule = scheduleOf(launch, arch, form);
   auto kernel = kernelModule(launch, "k", schedule, arch);
   REQUIRE(kernel);
   REQUIRE(succeeded(codegen::device::lowerKernelModule(*kernel, schedule)));
   return llvm::cantFail(emit::emitPtx(*kernel, arch));
+}
+
+std::string tcc::test::ptxOf(const std::string &text, const GpuArch &arch,
+                             std::optional<codegen::device::Form> form) {
+  auto module = fused(text);
+  kernel::LaunchOp launch;
+  module->walk([&](kernel::LaunchOp op) { launch = op; });
+  return ptxOf(launch, arch, form);
 }
 
 void tcc::test::checkAssembles(const std::string &ptx, const GpuArch &arch) {

@@ -41,7 +41,10 @@ void checkAs(
     llvm::function_ref<codegen::device::Schedule(mlir::MLIRContext *, codegen::device::Schedule)>
         change);
 
-/// PTX of the one launch of `text`, by the best template or `form`.
+/// PTX of a launch, as kernel "k", by the best template or `form`.
+std::string ptxOf(kernel::LaunchOp launch, const GpuArch &arch,
+                  std::optional<codegen::device::Form> form = std::nullopt);
+/// The same of the one launch of `text`.
 std::string ptxOf(const std::string &text, const GpuArch &arch,
                   std::optional<codegen::device::Form> form = std::nullopt);
 

@@ -229,19 +229,31 @@ std::optional<Recurrence> Recurrence::of(prim::WhileOp loop) {
 }
 
 std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, const GpuArch &arch) {
-  constexpr int64_t kMostRows = 4;
+  // Registers of a thread beside its weights, of one row and for each more. With fewer of them more
+  // forms spill, which is better than a loop of the host where shared memory has no more room.
+  constexpr int64_t kMostRows = 4, kOthers = 80, kOfRow[] = {12, 4}, kMostRegisters = 248;
   int64_t rows = llvm::divideCeil(r.batch, arch.multiprocessors);
-  std::optional<RecurrencePlan> plan;
-  if (rows <= kMostRows)
-    plan = of(r, unsigned(rows));
-  return plan && plan->sharedBytes <= int64_t(arch.sharedBytes) ? plan : std::nullopt;
+  if (rows > kMostRows)
+    return std::nullopt;
+  for (int64_t ofRow : kOfRow) {
+    std::optional<RecurrencePlan> plan = of(r, unsigned(rows), 0);
+    if (!plan)
+      return std::nullopt;
+    // Each of four schedulers has as many warps as the one with the most.
+    int64_t given = int64_t(llvm::alignTo(plan->threads, 4 * GpuArch::warp));
+    int64_t registers = std::min(kMostRegisters, GpuArch::registers / given / 8 * 8);
+    int64_t words = registers - kOthers - (rows - 1) * ofRow;
+    plan = of(r, unsigned(rows), unsigned(std::max<int64_t>(0, words)));
+    if (plan && plan->sharedBytes <= int64_t(arch.sharedBytes))
+      return plan;
+  }
+  return std::nullopt;
 }
 
-std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, unsigned rows) {
-  // Registers of a thread beside its weights, of one row and for each more; threads that a block
-  // rather has.
-  constexpr int64_t kOthers = 72, kOfRow = 12, kWanted = 512, kMostRegisters = 248, kMostLanes = 8,
-                    kMostPoints = 8;
+std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, unsigned rows,
+                                                 unsigned keptWords) {
+  // Threads that a block rather has.
+  constexpr int64_t kWanted = 512, kMostLanes = 8, kMostPoints = 8;
   RecurrencePlan plan;
   plan.rows = rows;
   int64_t threads = GpuArch::warp;
@@ -256,11 +268,8 @@ std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, unsigned r
   if (threads > GpuArch::threads)
     return std::nullopt;
   plan.threads = unsigned(threads);
-  // Each of four schedulers has as many warps as the one with the most.
-  int64_t given = int64_t(llvm::alignTo(threads, 4 * GpuArch::warp));
-  int64_t registers = std::min(kMostRegisters, GpuArch::registers / given / 8 * 8);
-  int64_t words = std::max<int64_t>(0, registers - kOthers - (int64_t(rows) - 1) * kOfRow),
-          bytes = 0;
+  plan.keptWords = keptWords;
+  int64_t words = keptWords, bytes = 0;
   // Each list begins at a multiple of 16 bytes.
   auto take = [&](int64_t more) { bytes += int64_t(llvm::alignTo(more, GpuArch::accessBytes)); };
   for (auto [phase, part] : llvm::zip(r.phases, plan.parts)) {
@@ -300,6 +309,7 @@ void device::scheduleRecurrence(ScheduleChoice &s, kernel::LaunchOp launch, cons
   s.form = Form::Line;
   s.threads = s.rowThreads = plan->threads;
   s.rows = plan->rows;
+  s.kept = plan->keptWords;
   s.sharedBytes = unsigned(plan->sharedBytes);
   // The counter is an index, and small.
   constexpr int64_t kMost = int64_t(1) << 30;

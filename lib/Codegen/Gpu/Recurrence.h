@@ -55,6 +55,7 @@ struct RecurrencePlan {
   static constexpr unsigned chunk = 4; ///< elements of k that a lane reads at once
 
   unsigned threads = 0, rows = 1;
+  unsigned keptWords = 0; ///< of weights that a thread may have in registers
   int64_t sharedBytes = 0;
   struct Part {
     unsigned lanes, chunks, kept; ///< of a thread
@@ -63,7 +64,7 @@ struct RecurrencePlan {
   llvm::SmallVector<Part> parts; ///< of each phase
 
   /// Null where a block has too few threads.
-  static std::optional<RecurrencePlan> of(const Recurrence &r, unsigned rows);
+  static std::optional<RecurrencePlan> of(const Recurrence &r, unsigned rows, unsigned keptWords);
   /// With as few rows as there are multiprocessors for; null where the matrices do not fit one.
   static std::optional<RecurrencePlan> of(const Recurrence &r, const GpuArch &arch);
 };

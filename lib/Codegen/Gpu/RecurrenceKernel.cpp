@@ -282,23 +282,45 @@ void RecurrenceEmitter::multiply(unsigned phase) {
   }
   SmallVector<Value> sums(plan.rows,
                           arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(pack))));
-  for (unsigned n = 0; n < part.chunks; ++n) {
-    Value w;
-    if (n < part.kept) {
-      w = p.kept[n];
-    } else {
-      Value place = f.e.addIndex(f.e.index(int64_t(n - part.kept) * plan.threads), f.thread);
-      auto load = LLVM::LoadOp::create(b, p.chunk, f.at(p.weights, p.chunk, place),
-                                       p.chunk == pack ? 16 : 8);
-      meets.insert(load);
-      w = load;
-    }
+  auto addChunk = [&](Value n, Value w, SmallVectorImpl<Value> &sums) {
     if (p.chunk != pack)
       w = arith::ExtFOp::create(b, pack, w);
-    Value k = f.e.mulIndex(f.e.addIndex(f.e.index(n * part.lanes), p.lane), f.e.index(kChunk));
+    Value own = f.e.addIndex(f.e.mulIndex(n, f.e.index(part.lanes)), p.lane);
+    Value k = f.e.mulIndex(own, f.e.index(kChunk));
     for (unsigned row = 0; row < plan.rows; ++row)
       sums[row] = math::FmaOp::create(b, w, leftChunk(phase, row, k), sums[row]);
+  };
+  auto addShared = [&](Value n, SmallVectorImpl<Value> &sums) {
+    Value number = f.e.subIndex(n, f.e.index(part.kept));
+    Value place = f.e.addIndex(f.e.mulIndex(number, f.e.index(plan.threads)), f.thread);
+    auto load =
+        LLVM::LoadOp::create(b, p.chunk, f.at(p.weights, p.chunk, place), p.chunk == pack ? 16 : 8);
+    meets.insert(load);
+    addChunk(n, load, sums);
+  };
+  for (unsigned n = 0; n < part.kept; ++n)
+    addChunk(f.e.index(n), p.kept[n], sums);
+  // Of many a few at a time: ptxas would read too many at once.
+  constexpr unsigned kTogether = 4, kMany = 20;
+  unsigned inLoop = (part.chunks - part.kept) / kTogether * kTogether;
+  if (inLoop >= kMany) {
+    auto loop = scf::ForOp::create(b, f.e.index(part.kept), f.e.index(part.kept + inLoop),
+                                   f.e.index(kTogether), sums);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> next(loop.getRegionIterArgs());
+    f.e.nested([&] {
+      for (unsigned i = 0; i < kTogether; ++i)
+        addShared(f.e.addIndex(loop.getInductionVar(), f.e.index(i)), next);
+      return 0;
+    });
+    scf::YieldOp::create(b, next);
+    sums.assign(loop.getResults().begin(), loop.getResults().end());
+  } else {
+    inLoop = 0;
   }
+  for (unsigned n = part.kept + inLoop; n < part.chunks; ++n)
+    addShared(f.e.index(n), sums);
   Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, p.lane, f.e.index(0));
   Value stores =
       arith::AndIOp::create(b, first, f.less(p.column, f.e.index(r.phases[phase].columns)));
@@ -433,7 +455,7 @@ void RecurrenceEmitter::run() {
 void device::emitRecurrenceKernel(KernelFrame &f) {
   std::optional<Recurrence> r = Recurrence::of(loopOf(f.launch));
   std::optional<RecurrencePlan> plan =
-      r ? RecurrencePlan::of(*r, f.schedule.getRows()) : std::nullopt;
+      r ? RecurrencePlan::of(*r, f.schedule.getRows(), f.schedule.getKept()) : std::nullopt;
   if (!plan) {
     f.launch.emitError("a GPU has no kernel for this loop");
     f.failed = true;

@@ -40,7 +40,7 @@ def Gpu_ScheduleAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedule", "schedule"> 
     | `transpose` | each block computes a tile of points, of operands that lie across |
     | `column` | several threads share the reduction of each of few points |
     | `row` | `row_threads` threads reduce a row; `kept` points of each stay in registers |
-    | `line` | each thread walks along an axis; or `row_threads` threads share a line, `vectors` accesses of `lanes` elements each at a time, or sort it, `kept` elements in shared memory; with `scratch_bytes`, `split` blocks do so with all lines |
+    | `line` | each thread walks along an axis; or `row_threads` threads share a line, `vectors` accesses of `lanes` elements each at a time, or sort it, `kept` elements in shared memory; with `scratch_bytes`, `split` blocks do so with all lines; or takes `rows` rows of a batch through all turns of a loop, with `kept` words of weights in registers |
     | `scatter` | each block writes a range of what the indices do not choose; or `row_threads` threads have a row and all its updates, which with `scratch_bytes` `split` blocks sort first; `vectors` parts of those of a row are done apart |
     | `collect` | one warp gathers what a condition selects, in order; or, with `scratch_bytes`, `split` blocks do so, which count first |
     | `product` | each block computes a tile of `rows` by `columns`, from slices of `depth` in shared memory; or groups of its threads one for each of `lanes` matrices, or of `vectors` parts of what is summed |
