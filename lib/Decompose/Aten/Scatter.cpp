@@ -159,8 +159,17 @@ std::optional<int64_t> lengthOfBags(PrimBuilder &b, Value offsets, Dim count) {
   return countsBy(offsets, length) ? std::optional(length) : std::nullopt;
 }
 
+/// Where indices are not the row that pads.
+Value isOther(AtenNode &a, Value indices, Dim padding) {
+  PrimBuilder &b = a.b;
+  if (auto row = b.known(padding))
+    return b.compare(P::ne, indices, static_cast<double>(*row));
+  return b.compare(P::ne, indices, a.extentTensor(padding, b.elem(indices)));
+}
+
 /// Bags of one length are reduced as what they are, rows of a matrix of rows.
-LogicalResult embeddingRows(AtenNode &a, Value table, Value indices, int64_t length, int64_t mode) {
+LogicalResult embeddingRows(AtenNode &a, Value table, Value indices, int64_t length, int64_t mode,
+                            std::optional<Dim> padding) {
   PrimBuilder &b = a.b;
   Type wide = a.wide();
   Dims shape = {b.dim(*b.known(b.dim(indices, 0)) / length), b.dim(length)};
@@ -169,10 +178,9 @@ LogicalResult embeddingRows(AtenNode &a, Value table, Value indices, int64_t len
         none = neutral(b, mode == kMax ? S::max : S::add, wide);
   if (Value weights = a.tensor("per_sample_weights"))
     rows = b.mul(rows, b.unsqueeze(b.reshape(a.cast(weights, wide), shape), {2}));
-  int64_t padding = a.integer("padding_idx", -1);
   Value size;
-  if (a.has("padding_idx") && padding >= 0) {
-    Value kept = b.compare(P::ne, indices, static_cast<double>(padding));
+  if (padding) {
+    Value kept = isOther(a, indices, *padding);
     rows = b.select(b.unsqueeze(kept, {2}), rows, none);
     size = b.unsqueeze(b.reduce(K::sum, b.cast(kept, wide), {1}, false), {1});
   }
@@ -185,7 +193,7 @@ LogicalResult embeddingRows(AtenNode &a, Value table, Value indices, int64_t len
   return a.give(result);
 }
 
-LogicalResult embeddingBag(AtenNode &a) {
+LogicalResult reduceBags(AtenNode &a, std::optional<Dim> padding) {
   PrimBuilder &b = a.b;
   Value table = a.tensor("weight"), indices = a.tensor("indices"), offsets = a.tensor("offsets");
   int64_t mode = a.integer("mode", kSum);
@@ -203,15 +211,13 @@ LogicalResult embeddingBag(AtenNode &a) {
     offsets = b.sliceAxis(offsets, 0, b.dim(0), bags);
   }
   if (auto length = lengthOfBags(b, offsets, count); length)
-    return embeddingRows(a, table, indices, *length, mode);
+    return embeddingRows(a, table, indices, *length, mode, padding);
   Value rows = a.cast(b.take(table, indices, 0), wide);
   if (Value weights = a.tensor("per_sample_weights"))
     rows = b.mul(rows, b.unsqueeze(a.cast(weights, wide), {1}));
   Value counted = b.broadcastTo(b.scalar(1, i64), {count});
-  int64_t padding = a.integer("padding_idx", -1);
-  bool pads = a.has("padding_idx") && padding >= 0;
-  if (pads) {
-    Value kept = b.compare(P::ne, indices, static_cast<double>(padding));
+  if (padding) {
+    Value kept = isOther(a, indices, *padding);
     counted = b.cast(kept, i64);
     rows = b.select(b.unsqueeze(kept, {1}), rows, neutral(b, mode == kMax ? S::max : S::add, wide));
   }
@@ -225,13 +231,29 @@ LogicalResult embeddingBag(AtenNode &a) {
   if (mode == kSum)
     return a.give(result);
   Value sizes =
-      pads ? combined(S::add, b.full({bags}, 0, i64), counted) : sizesOfBags(b, offsets, count);
+      padding ? combined(S::add, b.full({bags}, 0, i64), counted) : sizesOfBags(b, offsets, count);
   sizes = b.unsqueeze(sizes, {1});
   if (mode == kMean)
     result = b.div(result, b.cast(b.maximum(sizes, 1.0), wide));
   if (mode == kMax)
     result = b.select(b.compare(P::gt, sizes, 0.0), result, b.scalar(0, wide));
   return a.give(result);
+}
+
+/// A negative `padding_idx` is none.
+LogicalResult embeddingBag(AtenNode &a) {
+  int64_t padding = a.integer("padding_idx", -1);
+  return reduceBags(a, padding < 0 ? std::nullopt : std::optional<Dim>(a.b.dim(padding)));
+}
+
+/// A negative `padding_idx` counts from the table's end; without one nothing pads.
+LogicalResult embeddingBagPadded(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  if (!a.has("padding_idx"))
+    return reduceBags(a, std::nullopt);
+  int64_t padding = a.integer("padding_idx", 0);
+  Dim rows = b.dim(a.tensor("weight"), 0);
+  return reduceBags(a, padding < 0 ? b.addDims(rows, b.dim(padding)) : b.dim(padding));
 }
 
 /// Rows in use that are longer than `max_norm`, cut to it; 1e-7 as in torch.
@@ -264,7 +286,8 @@ void tcc::populateAtenScatterRules(RuleSet &rules) {
             {"scatter_reduce", "two", "self index src", scatterReduce, "self index src"},
             {"index_reduce", "default", "self index source", indexReduce, "self index source"},
             {"put", "default", "self index source", put},
-            {"embedding_bag", "default padding_idx", "weight indices offsets", embeddingBag},
+            {"embedding_bag", "default", "weight indices offsets", embeddingBag},
+            {"embedding_bag", "padding_idx", "weight indices offsets", embeddingBagPadded},
             {"_embedding_bag", "default", "weight indices offsets", embeddingBag},
             {"_embedding_bag_forward_only", "default", "weight indices offsets", embeddingBag}});
 }

@@ -61,7 +61,7 @@ def specials(normal, uniform):
     # Bags that are rows of a matrix; of some all indices are padding.
     bags = torch.tensor([[1, 0, 2], [1, 1, 1], [3, 2, 1], [4, 4, 0]])
     yield "bags_of_one_length", lambda w, i, s: [
-        *(F.embedding_bag(i, w, mode=mode, padding_idx=padding) for mode in ("sum", "mean", "max") for padding in (None, 1)),
+        *(F.embedding_bag(i, w, mode=mode, padding_idx=padding) for mode in ("sum", "mean", "max") for padding in (None, 1, -1)),
         F.embedding_bag(i, w, mode="sum", per_sample_weights=s)], (
             torch.linspace(-1, 1, 30).reshape(5, 6).sin(), bags, torch.linspace(0.5, 1.5, 12).reshape(4, 3))
     # Bags that begin anywhere, some of them empty, of rows that a few vectors hold and of longer ones.
