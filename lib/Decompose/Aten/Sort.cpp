@@ -213,12 +213,17 @@ LogicalResult medianAlong(AtenNode &a) {
   Dim middle = b.floorDivDims(b.subDims(b.dim(x, *axis), b.dim(1)), b.dim(2));
   auto [value, index] = ranked(b, x, *axis, middle);
   if (isa<FloatType>(b.elem(x))) {
-    Value unknown = b.cast(b.predicate<prim::IsNanOp>(x), b.builder().getI32Type());
-    Value first = b.argReduce(K::max, unknown, *axis, true);
-    Value any = b.compare(P::gt, b.reduce(K::max, unknown, {*axis}, true), 0.0);
-    Value nan = b.scalar(std::numeric_limits<double>::quiet_NaN(), b.elem(x));
-    value = b.select(any, nan, value);
-    index = b.select(any, first, index);
+    Dim count = b.dim(x, *axis);
+    std::optional<int64_t> known = b.known(count);
+    bool narrow = known && *known <= std::numeric_limits<int32_t>::max();
+    Type place = b.builder().getIntegerType(narrow ? 32 : 64);
+    Value none = a.extentTensor(count, place);
+    Value here = alongAxis(b, b.iota({count}, 0, place), *axis, b.rank(x));
+    Value first =
+        b.reduce(K::min, b.select(b.predicate<prim::IsNanOp>(x), here, none), {*axis}, true);
+    Value any = b.compare(P::lt, first, none);
+    index = b.select(any, b.cast(first, b.elem(index)), index);
+    value = b.takeAlong(x, index, *axis);
   }
   (void)a.give(0, keep ? value : b.squeeze(value, {*axis}));
   return a.give(1, keep ? index : b.squeeze(index, {*axis}));
