@@ -373,7 +373,8 @@ def main():
     parser.add_argument("--write", action="store_true", help="list what is not good in the file of what is known")
     options = parser.parse_args()
     PAIRS.extend(chosen(options))
-    with tempfile.TemporaryDirectory(prefix="aten-sweep-") as folder:
+    # Where the time is over, workers may still write.
+    with tempfile.TemporaryDirectory(prefix="aten-sweep-", ignore_cleanup_errors=True) as folder:
         options.folder = options.folder or pathlib.Path(folder)
         verdicts = sweep(options)
     if options.write:
