@@ -101,7 +101,7 @@ def RecurrenceLaunchesPass : Tcc_Pass<"tcc-schedule-recurrences"> {
           prim.yield %7, %6 : index, tensor<2x8xf32>
         } : (index, tensor<2x8xf32>) -> (index, tensor<2x8xf32>)
         kernel.yield %1#1 : tensor<2x8xf32>
-      } {schedule = #gpu.schedules<sm_90a = <form = line, threads = 32, row_threads = 32, rows = 1, shared_bytes = 128, index_bits = 32>>} -> tensor<2x8xf32>
+      } {schedule = #gpu.schedules<sm_90a = <form = line, threads = 32, row_threads = 32, kept = 168, rows = 1, shared_bytes = 128, index_bits = 32>>} -> tensor<2x8xf32>
       return %0 : tensor<2x8xf32>
     }
     ```
