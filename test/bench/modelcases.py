@@ -4,6 +4,7 @@ Language models are measured as users run them: `prefill` of a prompt, and `deco
 of those before it as arguments, in f32, with bf16 weights and with integer weights alone. Beside them are layers of
 speech, diffusion, detection and segmentation models. A layer stands for its model: what follows it has the same shapes.
 """
+import contextlib
 import dataclasses
 import functools
 
@@ -14,19 +15,45 @@ from torch import nn
 from opcases import BF16, F32, case, random
 
 
-class Int8Linear(nn.Module):
+class NarrowLinear(nn.Module):
+    """Weights of few bits. Within `as_contrib`, what is exported is the operator that ONNX Runtime has for them."""
+    contrib = False
+
+    def matmul_nbits(self, x):
+        """com.microsoft's MatMulNBits, by the weights as it takes them: `nbits`."""
+        weight, scale, zero, bits = self.nbits
+        outputs, groups, size = weight.shape
+        group = size * 8 // bits
+        return torch.onnx.ops.symbolic("com.microsoft::MatMulNBits", (x, weight, scale, zero),
+                                       {"K": groups * group, "N": outputs, "bits": bits, "block_size": group},
+                                       dtype=x.dtype, shape=(*x.shape[:-1], outputs), version=1)
+
+
+@contextlib.contextmanager
+def as_contrib():
+    NarrowLinear.contrib = True
+    try:
+        yield
+    finally:
+        NarrowLinear.contrib = False
+
+
+class Int8Linear(NarrowLinear):
     """Weights of 8 bits with a scale for each column, widened where they are used."""
 
-    def __init__(self, inputs, outputs):
+    def __init__(self, inputs, outputs, group=128):
         super().__init__()
         self.register_buffer("weight", torch.randint(-127, 128, (outputs, inputs), dtype=torch.int8))
         self.register_buffer("scale", torch.rand(outputs, 1) / 1000)
+        groups = inputs // group
+        self.nbits = ((self.weight.to(torch.int16) + 128).to(torch.uint8).unflatten(1, (groups, group)),
+                      self.scale.repeat(1, groups), torch.full((outputs, groups), 128, dtype=torch.uint8), 8)
 
     def forward(self, x):
-        return F.linear(x, self.weight.to(x.dtype) * self.scale)
+        return self.matmul_nbits(x) if self.contrib else F.linear(x, self.weight.to(x.dtype) * self.scale)
 
 
-class Int4Linear(nn.Module):
+class Int4Linear(NarrowLinear):
     """Weights of 4 bits, two in a byte, with a scale and a zero point for each group of 32 along the inputs."""
 
     def __init__(self, inputs, outputs, group=32):
@@ -34,8 +61,12 @@ class Int4Linear(nn.Module):
         self.register_buffer("weight", torch.randint(0, 256, (outputs, inputs // group, group // 2), dtype=torch.uint8))
         self.register_buffer("scale", torch.rand(outputs, inputs // group, 1) / 100)
         self.register_buffer("zero", torch.randint(0, 16, (outputs, inputs // group, 1)).float())
+        zero = self.zero.to(torch.uint8).reshape(outputs, -1, 2)
+        self.nbits = self.weight, self.scale.squeeze(-1), zero[..., 0] | zero[..., 1] << 4, 4
 
     def forward(self, x):
+        if self.contrib:
+            return self.matmul_nbits(x)
         pairs = torch.stack([self.weight & 15, self.weight >> 4], -1).flatten(2)
         weight = (pairs.to(x.dtype) - self.zero) * self.scale
         return F.linear(x, weight.flatten(1))

@@ -1,6 +1,6 @@
 """`scripts/bench ops`: single operators and blocks beside PyTorch eager and ONNX Runtime.
 
-    scripts/bench ops [--quick] [--only attention,order/sort] [--peers eager,ort,compile] [--threads 2] [--write]
+    scripts/bench ops [--quick] [--only attention,order/sort] [--peers eager,ort,openvino,compile] [--threads 2] [--write]
     scripts/bench ops --list
 
 Every case (opcases.py) is exported as .pt2, compiled for this machine and run in turns with its peers in one process,
@@ -106,12 +106,21 @@ class Compile(Eager):
         super().__init__(case, torch.compile(module), arguments, options)
 
 
+@contextlib.contextmanager
+def as_onnx(case, module, arguments):
+    """The path of the case as an ONNX file, with weights of few bits as ONNX Runtime takes them."""
+    from modelcases import as_contrib
+    with tempfile.TemporaryDirectory(prefix="tcc-ops-") as folder:
+        path = pathlib.Path(folder) / "model.onnx"
+        with as_contrib():
+            export_onnx(exported(module, arguments, case), path)
+        yield path
+
+
 class OnnxRuntime:
     def __init__(self, case, module, arguments, options):
         import onnxruntime
-        with tempfile.TemporaryDirectory(prefix="tcc-ops-") as folder:
-            path = pathlib.Path(folder) / "model.onnx"
-            export_onnx(exported(module, arguments, case), path)
+        with as_onnx(case, module, arguments) as path:
             settings = onnxruntime.SessionOptions()
             settings.intra_op_num_threads = options.threads
             settings.log_severity_level = 4
@@ -131,10 +140,39 @@ class OnnxRuntime:
         return [torch.from_numpy(v.numpy()) for v in self.binding.get_outputs()]
 
 
+class OpenVino:
+    """In the type of the arguments, weights of few bits without rounding what they are multiplied by."""
+
+    def __init__(self, case, module, arguments, options):
+        import openvino
+        import torch
+        precision = "bf16" if any(a.dtype == torch.bfloat16 for a in arguments) else "f32"
+        with as_onnx(case, module, arguments) as path:
+            model = openvino.Core().compile_model(str(path), "CPU", {
+                "INFERENCE_NUM_THREADS": options.threads, "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": 1,
+                "INFERENCE_PRECISION_HINT": precision, "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0})
+        request = model.create_infer_request()
+        for index, argument in enumerate(arguments):
+            if argument.dtype == torch.bfloat16:  # NumPy has no such type
+                tensor = openvino.Tensor(argument.view(torch.int16).numpy(), argument.shape, openvino.Type.bf16)
+            else:
+                tensor = openvino.Tensor(argument.numpy(), shared_memory=True)
+            request.set_input_tensor(index, tensor)
+        self.arguments, self.request, self.run = arguments, request, request.infer
+
+    def outputs(self):
+        import openvino
+        import torch
+        self.run()
+        results = [self.request.get_output_tensor(i) for i in range(len(self.request.model_outputs))]
+        return [torch.from_numpy(r.data.view("int16").copy()).view(torch.bfloat16).reshape(tuple(r.shape))
+                if r.element_type == openvino.Type.bf16 else torch.from_numpy(r.data.copy()) for r in results]
+
+
 # What PyTorch is told so that it uses no more of the machine than code for this CPU.
 LIMITS = {"x86-64-v3": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
 
-ENGINES = {"tcc": Tcc, "eager": Eager, "ort": OnnxRuntime, "compile": Compile}
+ENGINES = {"tcc": Tcc, "eager": Eager, "ort": OnnxRuntime, "openvino": OpenVino, "compile": Compile}
 
 
 def places(case, arguments):
@@ -299,7 +337,7 @@ def parse(argv):
     parser = argparse.ArgumentParser(prog="scripts/bench ops", description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="the subset that is run before code generation changes")
     parser.add_argument("--only", default="", help="comma-separated beginnings of names")
-    parser.add_argument("--peers", default="eager,ort", help="of eager,ort,compile")
+    parser.add_argument("--peers", default="eager,ort", help="of eager,ort,openvino,compile")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=0.4, help="for each engine and case")
     parser.add_argument("--turn", type=float, default=0.02, help="seconds of a turn")
