@@ -131,6 +131,19 @@ class Llama(nn.Module):
         return x + self.down(F.silu(self.gate(y)) * self.up(y))
 
 
+class ClipLayer(nn.Module):
+    def __init__(self, width, heads, causal):
+        super().__init__()
+        self.causal, self.before, self.after = causal, nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention = Attention(width, heads, heads, width // heads, nn.Linear)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        x = x + self.attention(self.before(x), causal=self.causal)
+        y = self.up(self.after(x))
+        return x + self.down(y * torch.sigmoid(1.702 * y))
+
+
 class T5Decoder(nn.Module):
     def __init__(self, width=512, heads=8, hidden=2048):
         super().__init__()
@@ -285,6 +298,9 @@ def language():
 
 
 def others():
+    for part, tokens, width, heads in (("vision", 50, 768, 12), ("text", 77, 512, 8)):
+        case(f"model/clip-{part}/{tokens}x{width}", None, lambda s=tokens, w=width: [random(1, s, w)],
+             24 * tokens * width**2 + 4 * tokens**2 * width, state=lambda w=width, h=heads, p=part: ClipLayer(w, h, p == "text"))
     case("model/whisper-encoder/1500", None, lambda: [random(1, 1500, 384)], 24 * 1500 * 384**2 + 4 * 1500**2 * 384,
          state=WhisperLayer)
     case("model/whisper-decoder/1", None,
