@@ -158,6 +158,30 @@ bool tcc::fusion::sameExtents(ArrayRef<OpFoldResult> x, ArrayRef<OpFoldResult> y
          });
 }
 
+/// Whether a transposed value is sooner turned in memory than read across: by an index along its
+/// last axis, from many more points than it has.
+bool Clustering::turnsFirst(prim::TransposeOp op) {
+  constexpr int64_t kOften = 4;
+  auto type = tensorType(op.getResult());
+  ArrayRef<int64_t> order = op.getPermutation();
+  if (!type.hasStaticShape() || order.empty() || order.back() == int64_t(order.size()) - 1)
+    return false;
+  llvm::SmallSetVector<Cluster *, 4> found;
+  bool memory = false;
+  readers(op.getResult(), found, memory);
+  return policy.fuse && !found.empty() && llvm::all_of(found, [&](Cluster *g) {
+           std::optional<int64_t> points = 1;
+           for (OpFoldResult extent : g->space)
+             if (auto known = getConstantIntValue(extent); points && known)
+               points = *points * *known;
+             else
+               points = std::nullopt;
+           Access at = accessIn(*g, op.getResult());
+           return g->kind == KernelKind::Loop && points &&
+                  *points >= kOften * type.getNumElements() && !at.empty() && at.back() == kUnknown;
+         });
+}
+
 /// Whether the value of a free operator must lie in memory. A reshape renames what its
 /// operand is stored in.
 bool Clustering::needsCopy(Value view) {

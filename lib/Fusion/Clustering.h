@@ -46,6 +46,7 @@ private:
   bool isApart(mlir::Operation *op) const { return policy.apart && policy.apart->contains(op); }
   Cluster *startCluster(mlir::Operation *op);
   bool needsCopy(mlir::Value view);
+  bool turnsFirst(prim::TransposeOp op);
   bool readsMemory(mlir::OpOperand &use);
   bool isQuery(mlir::Value value, const Cluster &g);
   llvm::SmallVector<mlir::OpFoldResult> extentsOf(mlir::Operation *op, mlir::Value v);

@@ -432,7 +432,9 @@ std::vector<std::unique_ptr<Cluster>> Clustering::run() {
       place(&op);
       continue;
     }
-    if (!isa<prim::ReshapeOp>(op) && needsCopy(op.getResult(0)))
+    auto transpose = dyn_cast<prim::TransposeOp>(op);
+    if (!isa<prim::ReshapeOp>(op) &&
+        (needsCopy(op.getResult(0)) || (transpose && turnsFirst(transpose))))
       startCluster(&op);
   }
   llvm::sort(clusters, [](auto &a, auto &b) { return a->position < b->position; });

@@ -306,7 +306,8 @@ bool ChannelsLast::meetsChannelsLast(Value x) {
     for (Operation *user : work.pop_back_val().getUsers()) {
       if (isa<prim::ConvOp, prim::PoolOp>(user))
         return true;
-      if (!prim::isElementwise(user) && !isa<prim::ConcatOp, prim::PadOp, prim::SliceOp>(user))
+      if (!prim::isElementwise(user) &&
+          !isa<prim::ConcatOp, prim::PadOp, prim::SliceOp, prim::TakeOp>(user))
         continue;
       if (llvm::any_of(user->getOperands(), [&](Value v) { return isLast(v); }))
         return true;
@@ -417,10 +418,15 @@ bool ChannelsLast::rewriteBroadcast(prim::BroadcastOp op) {
   return true;
 }
 
-/// Of what lies along the spatial axes, some by their index.
+/// Of what lies along the spatial axes, some by their index. An image that grows so and that nobody
+/// wants channels last is transposed while it is small: afterwards its kernel would look for each
+/// pixel of a line in another place.
 bool ChannelsLast::rewriteTake(prim::TakeOp op) {
   int64_t rank = tensorType(op.getX()).getRank(), axis = op.getAxis();
   if (!isLast(op.getX()) || axis < 2 || tensorType(op.getIndices()).getRank() != 1)
+    return false;
+  int64_t from = tensorType(op.getX()).getDimSize(axis), to = op.getType().getDimSize(axis);
+  if (from > 0 && to > from && !meetsChannelsLast(op.getResult()))
     return false;
   define(op.getResult(),
          prim::TakeOp::create(b, op.getLoc(), lastType(op.getResult()), last(op.getX()),

@@ -63,3 +63,25 @@ func.func @widened_product(%x: tensor<4x8xf32>, %y: tensor<8x1xf32>) -> tensor<5
   %2 = prim.transpose %1 [1, 0] : (tensor<4x5xf32>) -> tensor<5x4xf32>
   return %2 : tensor<5x4xf32>
 }
+
+// What is read across its lines by an index, from many more points than it has, is turned first.
+// CHECK-LABEL: func @enlarged
+// CHECK: %[[T:.*]] = kernel.launch loop "transpose"
+// CHECK: kernel.launch loop "take" ins(%[[T]]
+// CHECK: return
+func.func @enlarged(%x: tensor<16x3xf32>, %i: tensor<128xi64>) -> tensor<3x128xf32> {
+  %0 = prim.transpose %x [1, 0] : (tensor<16x3xf32>) -> tensor<3x16xf32>
+  %1 = prim.take %0, %i axis 1 : (tensor<3x16xf32>, tensor<128xi64>) -> tensor<3x128xf32>
+  return %1 : tensor<3x128xf32>
+}
+
+// Of fewer points it is read where it lies.
+// CHECK-LABEL: func @shrunk
+// CHECK: kernel.launch loop "take" ins(%arg0
+// CHECK-NOT: kernel.launch
+// CHECK: return
+func.func @shrunk(%x: tensor<16x3xf32>, %i: tensor<32xi64>) -> tensor<3x32xf32> {
+  %0 = prim.transpose %x [1, 0] : (tensor<16x3xf32>) -> tensor<3x16xf32>
+  %1 = prim.take %0, %i axis 1 : (tensor<3x16xf32>, tensor<32xi64>) -> tensor<3x32xf32>
+  return %1 : tensor<3x32xf32>
+}

@@ -138,6 +138,21 @@ func.func @resized(%x: tensor<?x3x5x7xf32>, %w: tensor<4x3x1x1xf32>, %v: tensor<
   return %4 : tensor<?x4x10x9xf32>
 }
 
+// An image that grows and that nobody wants channels last is transposed while it is small; one that
+// shrinks is transposed afterwards.
+// CHECK-LABEL: func @enlarged
+// CHECK: %[[C:.*]] = prim.conv
+// CHECK: %[[T:.*]] = prim.transpose %[[C]] [0, 3, 1, 2]
+// CHECK: prim.take %[[T]], %{{.*}} axis 2 : {{.*}} -> tensor<2x4x9x7xf32>
+// CHECK: %[[S:.*]] = prim.take %[[C]], %{{.*}} axis 1 : {{.*}} -> tensor<2x3x7x4xf32>
+// CHECK: prim.transpose %[[S]] [0, 3, 1, 2]
+func.func @enlarged(%x: tensor<2x3x5x7xf32>, %w: tensor<4x3x1x1xf32>, %i: tensor<9xi64>, %j: tensor<3xi64>) -> (tensor<2x4x9x7xf32>, tensor<2x4x3x7xf32>) {
+  %0 = prim.conv %x, %w sizes() {dilations = array<i64: 1, 1>, groups = 1 : i64, high = array<i64: 0, 0>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x3x5x7xf32>, tensor<4x3x1x1xf32>) -> tensor<2x4x5x7xf32>
+  %1 = prim.take %0, %i axis 2 : (tensor<2x4x5x7xf32>, tensor<9xi64>) -> tensor<2x4x9x7xf32>
+  %2 = prim.take %0, %j axis 2 : (tensor<2x4x5x7xf32>, tensor<3xi64>) -> tensor<2x4x3x7xf32>
+  return %1, %2 : tensor<2x4x9x7xf32>, tensor<2x4x3x7xf32>
+}
+
 // Channels that are repeated are not pixels: the transpose back is read.
 // CHECK-LABEL: func @repeated_channels
 // CHECK: prim.transpose {{.*}} [0, 3, 1, 2]
