@@ -36,7 +36,8 @@ class TurnedResults(ToolTest):
         rng = np.random.default_rng(0)
         for images, channels, filters, size, kernel, stride in (
                 (1, 3, 64, (30, 31), 3, 1), (3, 3, 64, (7, 7), 3, 1), (2, 1, 50, (9, 40), 5, 2), (1, 3, 100, (33, 33), 4, 4),
-                (2, 20, 64, (13, 11), 3, 2), (5, 16, 130, (5, 5), 1, 1), (1, 64, 256, (14, 14), 1, 1), (2, 24, 37, (6, 50), 3, 1)):
+                (2, 20, 64, (13, 11), 3, 2), (5, 16, 130, (5, 5), 1, 1), (1, 64, 256, (14, 14), 1, 1), (2, 24, 37, (6, 50), 3, 1),
+                (1, 20, 70, (32, 32), 5, 1), (1, 40, 130, (32, 64), 1, 1), (2, 1, 40, (64, 48), 3, 1)):  # planes of whole pages
             x = rng.standard_normal((images, channels, *size), dtype=np.float32)
             w = rng.standard_normal((filters, channels, kernel, kernel), dtype=np.float32)
             nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], strides=[stride] * 2, pads=[kernel // 2] * 4),
@@ -101,6 +102,19 @@ class TurnedResults(ToolTest):
             self.compiles("l.onnx", "-o", self.fresh_name(), "--cpu", "x86-64-v3", "--dump-ir", f"lines{channels}")
             code, = (self.work / f"lines{channels}/8-codegen").glob("k*_conv*.mlir")
             squares = re.search(r"vector\.shuffle .* : vector<8xf32>, vector<8xf32>", code.read_text())
+            self.assertEqual(squares is not None, wait)
+
+    def test_lines_of_pages(self):
+        """Columns a page apart share a set of each cache: their tiles wait for whole lines, whatever the sums."""
+        for size, wait in (((32, 32), True), ((32, 30), False)):
+            w = np.random.default_rng(6).standard_normal((64, 24, 5, 5), dtype=np.float32)
+            graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"], pads=[2] * 4)], "g",
+                                      [helper.make_tensor_value_info("x", F32, (1, 24, *size))],
+                                      [helper.make_tensor_value_info("y", F32, None)], [numpy_helper.from_array(w, "w")])
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), self.work / "p.onnx")
+            self.compiles("p.onnx", "-o", self.fresh_name(), "--cpu", "x86-64-v4", "--dump-ir", f"pages{size[1]}")
+            code, = (self.work / f"pages{size[1]}/8-codegen").glob("k*_conv*.mlir")
+            squares = re.search(r"vector\.shuffle .* : vector<16xf32>, vector<16xf32>", code.read_text())
             self.assertEqual(squares is not None, wait)
 
     def test_products(self):

@@ -4,7 +4,7 @@
 // (LaneGroups.h). Any other convolution is the tile loop (TileLoop.h) over one of three
 // kinds of rows:
 //   1x1 without padding on dense pixels   rows of the input matrix, in place
-//   few channels                          from copies of the input lines (CopiedLines.h); where
+//   few channels, few filters             from copies of the input lines (CopiedLines.h); where
 //                                         these or the weights are large, gathered (im2row) a
 //                                         tile at a time
 //   anything else                         in place, through a table of pointers
@@ -33,12 +33,17 @@ ConvExtents extentsOf(const ConvSpec &spec) {
 bool gathers(const ConvSpec &spec) { return gathersTaps(extentsOf(spec)); }
 
 /// Whether lines may be copied for the pixels that read them: the weights of a line come from a
-/// near cache, and lines are dense.
+/// near cache, and lines are dense. Where pixels have pointers, copies are for few filters: a tile
+/// of one vector has more rows than there are registers for pointers.
 bool mayCopyLines(KernelBuilder &k, const ConvSpec &spec) {
+  constexpr unsigned manyRegisters = 32;
   int64_t weightBytes = tapCount(spec) * spec.channels * spec.filters *
                         (spec.weightElement.getIntOrFloatBitWidth() / 8);
-  return gathers(spec) && spec.steps.size == 1 && k.isKnown(spec.strides[2], spec.channels) &&
-         2 * weightBytes <= spec.cpu.l2Bytes;
+  bool isNarrow = spec.cpu.vectorRegisters >= manyRegisters && spec.groups == 1 &&
+                  spec.presentTaps.empty() && tapCount(spec) > 1 &&
+                  spec.filters <= spec.cpu.lanes(spec.acc.getIntOrFloatBitWidth());
+  return (gathers(spec) || isNarrow) && spec.steps.size == 1 &&
+         k.isKnown(spec.strides[2], spec.channels) && 2 * weightBytes <= spec.cpu.l2Bytes;
 }
 
 /// Steps of k: elements, or steps of bytes, of a tap or, gathered, of all of them.

@@ -82,12 +82,62 @@ bool ConvFeed::leavesImage(KernelBuilder &k, unsigned d) const {
   return (*output - 1) * dim.stride + (dim.kernel - 1) * dim.dilation >= *input;
 }
 
+/// Pixels whose tap lies outside come in a run at each end of an axis, of which a tile's rows have
+/// all or cross its border.
+bool ConvFeed::passesOver(KernelBuilder &k, unsigned dims, int64_t rows) const {
+  constexpr double worthATest = 0.02;
+  if (spec.steps.flipsLhs) // zeros are no zeros there
+    return false;
+  double reached = 1, inner = 1; // pixels of the dimensions that follow
+  for (unsigned d = 3; d-- > 0;) {
+    const ConvDim &dim = spec.dims[d];
+    std::optional<int64_t> input = k.known(dim.input), output = k.known(dim.output);
+    std::optional<int64_t> pad = k.known(dim.padBefore);
+    if (!input || !output || !pad || *output < 1)
+      return false;
+    double outside = 0;
+    for (int64_t tap = 0; tap < dim.kernel && d < dims; ++tap) {
+      int64_t first = tap * dim.dilation - *pad, stride = dim.stride;
+      int64_t before = first < 0 ? llvm::divideCeil(-first, stride) : 0;
+      int64_t end = *input > first ? llvm::divideCeil(*input - first, stride) : 0;
+      for (int64_t run : {std::min(before, *output), std::max<int64_t>(*output - end, 0)})
+        outside += std::max(0.0, run * inner - double(rows - 1));
+    }
+    inner *= *output;
+    reached *= 1 - outside / (inner * dim.kernel);
+  }
+  return reached < 1 - worthATest;
+}
+
 Index ConvFeed::pixelOffset(KernelBuilder &k, const Pixel &pixel) const {
   Index offset = k.constant(0);
   for (unsigned d = 0; d < 3; ++d)
     if (!k.isKnown(pixel[d], 0))
       offset = k.add(offset, k.mul(pixel[d], spec.strides[d]));
   return offset;
+}
+
+void storeFlag(KernelBuilder &k, Value flag, Value flags, Index at) {
+  Type byte = k.builder.getI8Type();
+  k.store(arith::ExtUIOp::create(k.builder, k.loc, byte, flag), k.address(flags, byte, at));
+}
+
+Value loadFlag(KernelBuilder &k, Value flags, Index at) {
+  Type byte = k.builder.getI8Type();
+  Value loaded = k.load(byte, k.address(flags, byte, at));
+  return arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::ne, loaded, k.zero(byte));
+}
+
+SmallVector<Value> runIf(KernelBuilder &k, Value condition, ValueRange sums,
+                         llvm::function_ref<SmallVector<Value>()> body) {
+  auto branch =
+      scf::IfOp::create(k.builder, k.loc, sums.getTypes(), condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(k.builder);
+  k.builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(k.builder, k.loc, body());
+  k.builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(k.builder, k.loc, sums);
+  return branch.getResults();
 }
 
 //===----------------------------------------------------------------------===//
@@ -112,6 +162,8 @@ PointerRows::PointerRows(KernelBuilder &k, const ConvSpec &spec,
     storeMasks(k);
   if (!leavesImage(k, 0) && !leavesImage(k, 1) && !leavesImage(k, 2))
     return;
+  if (passesOver(k, 3, schedule.rows))
+    reached = k.scratch(k.builder.getI8Type(), blockTaps(k, spec, schedule));
   int64_t lanes = schedule.lanes, length = llvm::alignTo(spec.groups * spec.channels, lanes);
   padding = k.scratch(spec.inputElement, length);
   Value pad = k.broadcast(k.zero(spec.inputElement), lanes);
@@ -239,30 +291,21 @@ void PointerRows::prepare(KernelBuilder &k, const TileRows &rows, const KBlock &
     Pixel shift = tapShift(k, k.add(firstTap, at));
     Value offset = arith::AddIOp::create(b, k.loc, origins.offset, splat(pixelOffset(k, shift)));
     offset = arith::MulIOp::create(b, k.loc, offset, splat(k.constant(bytes)));
-    Value pointers = arith::AddIOp::create(b, k.loc, addressOf(spec.input), offset);
+    Value pointers = arith::AddIOp::create(b, k.loc, addressOf(spec.input), offset), all;
     for (unsigned d = 0; d < 3; ++d) {
       if (!leavesImage(k, d))
         continue;
       Value pixel = arith::AddIOp::create(b, k.loc, origins.pixel[d], splat(shift[d]));
       Value inside = arith::CmpIOp::create(b, k.loc, arith::CmpIPredicate::ult, pixel,
                                            splat(spec.dims[d].input));
+      all = all ? arith::AndIOp::create(b, k.loc, all, inside).getResult() : inside;
       pointers = arith::SelectOp::create(b, k.loc, inside, pointers, addressOf(padding));
     }
+    if (reached)
+      storeFlag(k, vector::ReductionOp::create(b, k.loc, vector::CombiningKind::OR, all), reached,
+                at);
     k.store(pointers, k.address(table, i64, k.mul(at, k.constant(slots))));
   });
-}
-
-/// What `body` makes of the sums where `condition` holds, else the sums.
-static SmallVector<Value> runIf(KernelBuilder &k, Value condition, ValueRange sums,
-                                llvm::function_ref<SmallVector<Value>()> body) {
-  auto branch =
-      scf::IfOp::create(k.builder, k.loc, sums.getTypes(), condition, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(k.builder);
-  k.builder.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(k.builder, k.loc, body());
-  k.builder.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(k.builder, k.loc, sums);
-  return branch.getResults();
 }
 
 SmallVector<Value> PointerRows::run(KernelBuilder &k, const RegisterTile &tile,
@@ -284,17 +327,23 @@ SmallVector<Value> PointerRows::run(KernelBuilder &k, const RegisterTile &tile,
   };
   Value mask = std::exchange(present, Value());
   Index firstTap = k.floorDiv(block.begin, steps);
-  auto isPresent = [&](Index tap) -> Value {
+  Type bit = k.builder.getI1Type();
+  auto isPresent = [&](Index tap) {
+    Value inside = reached ? loadFlag(k, reached, tap) : Value();
+    if (!mask)
+      return inside;
     Value bits = arith::ShRUIOp::create(k.builder, k.loc, mask, k.toI64(k.add(firstTap, tap)));
-    return arith::TruncIOp::create(k.builder, k.loc, k.builder.getI1Type(), bits);
+    Value some = arith::TruncIOp::create(k.builder, k.loc, bit, bits);
+    return inside ? arith::AndIOp::create(k.builder, k.loc, inside, some).getResult() : some;
   };
+  bool asks = mask || reached;
   auto runTap = [&](Index tap, ValueRange in) {
     PanelSource part = at(tap);
     return emitRun(k, spec.cpu, tile, source, part, steps, schedule.unroll, in);
   };
   auto runTaps = [&](Index begin, Index end, ValueRange init) {
     return k.loop(begin, end, one, init, [&](Index tap, ValueRange in) {
-      return mask ? runIf(k, isPresent(tap), in, [&] { return runTap(tap, in); }) : runTap(tap, in);
+      return asks ? runIf(k, isPresent(tap), in, [&] { return runTap(tap, in); }) : runTap(tap, in);
     });
   };
   if (!sumBlock(k, tile, block.length))
@@ -307,7 +356,7 @@ SmallVector<Value> PointerRows::run(KernelBuilder &k, const RegisterTile &tile,
         PanelSource part = at(tap);
         addRun(k, spec.cpu, tile, source, part, steps, schedule.unroll, sums);
       };
-      mask ? k.ifThen(isPresent(tap), add) : add();
+      asks ? k.ifThen(isPresent(tap), add) : add();
     });
   else
     k.loop(zero, taps, k.constant(together), [&](Index first) {

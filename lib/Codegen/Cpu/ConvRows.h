@@ -18,6 +18,14 @@ using Pixel = llvm::SmallVector<Index, 3>;
 void forChunks(KernelBuilder &k, int64_t count, int64_t lanes,
                llvm::function_ref<void(Index at, unsigned width)> body);
 
+/// What `body` makes of the sums where `condition` holds, else the sums.
+llvm::SmallVector<mlir::Value> runIf(KernelBuilder &k, mlir::Value condition, mlir::ValueRange sums,
+                                     llvm::function_ref<llvm::SmallVector<mlir::Value>()> body);
+
+/// Truth values in memory, a byte each.
+void storeFlag(KernelBuilder &k, mlir::Value flag, mlir::Value flags, Index at);
+mlir::Value loadFlag(KernelBuilder &k, mlir::Value flags, Index at);
+
 class ConvFeed : public RowFeed {
 public:
   bool writesRows() const override { return true; }
@@ -36,6 +44,9 @@ protected:
   Pixel tapShift(KernelBuilder &k, Index tap) const;
   /// Whether taps can fall outside of the image in dimension `d`.
   bool leavesImage(KernelBuilder &k, unsigned d) const;
+  /// Whether so many of the taps of a tile's rows lie outside of the image that they are passed
+  /// over: in the first `dims` dimensions, for tiles of `rows` rows.
+  bool passesOver(KernelBuilder &k, unsigned dims, int64_t rows) const;
   /// Elements from the start of an image to a pixel.
   Index pixelOffset(KernelBuilder &k, const Pixel &pixel) const;
 
@@ -45,7 +56,7 @@ protected:
 
 /// Reads the input in place: a table has a pointer for every tap and row, to the
 /// input pixel or, outside of the image, to a line of padding. Taps that no filter of a panel has
-/// are passed over.
+/// are passed over, and those that lie outside for all rows of a tile.
 class PointerRows : public ConvFeed {
 public:
   PointerRows(KernelBuilder &k, const ConvSpec &spec, const ContractionSchedule &schedule);
@@ -68,6 +79,7 @@ private:
 
   int64_t slots; ///< rows of the table, a power of two
   mlir::Value padding, table;
+  mlir::Value reached; ///< for each tap, whether a row of the tile has it inside; null: not asked
   mlir::Value masks;   ///< of a group's panels, a bit for each tap that a filter has; null: all do
   mlir::Value present; ///< that of the panel which is next; null: all of them
 };

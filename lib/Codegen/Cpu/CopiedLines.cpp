@@ -17,6 +17,8 @@ CopiedLines::CopiedLines(KernelBuilder &k, const ConvSpec &spec,
   int64_t length = copies.length(schedule.tilesPerTask * schedule.rows);
   lineStride = llvm::alignTo(length, lanes) + 2 * lanes; // whole vectors are written at the ends
   scratch = k.scratch(spec.acc, copies.lines * lineStride);
+  if (passesOver(k, 2, /*rows=*/1))
+    reached = k.scratch(k.builder.getI8Type(), copies.lines);
 }
 
 Value CopiedLines::copyOf(KernelBuilder &k, Index line) const {
@@ -49,8 +51,14 @@ void CopiedLines::begin(KernelBuilder &k, Index first, Index end) {
       Value in = k.compare(arith::CmpIPredicate::ult, pixel, dim.input);
       inside = inside ? arith::AndIOp::create(k.builder, k.loc, inside, in).getResult() : in;
     }
-    copyLine(k, k.address(spec.input, spec.inputElement, offset), inside, k.mul(left, channels),
-             length, copyOf(k, number));
+    auto copy = [&](Value inside) {
+      copyLine(k, k.address(spec.input, spec.inputElement, offset), inside, k.mul(left, channels),
+               length, copyOf(k, number));
+    };
+    if (!reached)
+      return copy(inside);
+    storeFlag(k, inside, reached, number);
+    k.ifThen(inside, [&] { copy(Value()); });
   });
 }
 
@@ -99,12 +107,15 @@ SmallVector<Value> CopiedLines::run(KernelBuilder &k, const RegisterTile &tile,
   source.rowStride = pixel;
   source.kStride = one;
   auto step = [&](Index number, ValueRange in) {
-    Index tap =
-        k.mul(k.rem(number, k.constant(runs)), k.constant(copies.dilation * copies.channels));
-    source.base = k.address(copyOf(k, k.floorDiv(number, k.constant(runs))), spec.acc,
-                            k.mulAdd(tilePixel, pixel, tap));
-    return emitRun(k, spec.cpu, tile, source, panel.from(k, k.mul(number, length)), length,
-                   schedule.unroll, in);
+    Index line = k.floorDiv(number, k.constant(runs));
+    auto multiply = [&] {
+      Index tap =
+          k.mul(k.rem(number, k.constant(runs)), k.constant(copies.dilation * copies.channels));
+      source.base = k.address(copyOf(k, line), spec.acc, k.mulAdd(tilePixel, pixel, tap));
+      return emitRun(k, spec.cpu, tile, source, panel.from(k, k.mul(number, length)), length,
+                     schedule.unroll, in);
+    };
+    return reached ? runIf(k, loadFlag(k, reached, line), in, multiply) : multiply();
   };
   auto runFrom = [&](Index begin, Index end, ValueRange init) {
     return k.loop(begin, end, one, init, step);

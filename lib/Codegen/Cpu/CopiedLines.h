@@ -36,6 +36,7 @@ private:
   LineCopies copies;
   int64_t lineStride; ///< elements of scratch for a line
   mlir::Value scratch;
+  mlir::Value reached;               ///< for each line, whether the image has it; null: not asked
   Index line, firstPixel, tilePixel; ///< the tile's first pixel from the task's on
 };
 

@@ -160,11 +160,10 @@ static llvm::SmallVector<unsigned> otherRows(const CpuTarget &cpu, const Contrac
 /// Tasks are lines of outputs, or equal parts of them, by all panels or some.
 static llvm::SmallVector<ContractionSchedule>
 rankLines(const CpuTarget &cpu, const ConvShape &shape, ContractionSchedule schedule) {
-  constexpr int64_t typicalLine = 64, grainProducts = 1 << 17, fewVectorRows = 8;
+  constexpr int64_t typicalLine = 64, grainProducts = 1 << 17;
   int64_t line = firstKnown({shape.linePixels, typicalLine}), bytes = shape.accBits / 8;
-  // Rows lie near each other, so that L1 has ways for any number.
-  if (!shape.tileRows && schedule.vectors == 1 && cpu.vectorRegisters >= 2 * fewVectorRows)
-    schedule.rows = fewVectorRows;
+  if (!shape.tileRows)
+    schedule.rows = lineTileRows(cpu, schedule.vectors, shape.taps * shape.channels);
   if (shape.linePixels > 0)
     schedule.rows = std::min<int64_t>(schedule.rows, shape.linePixels);
   int64_t pixels = firstKnown({shape.pixels, shape.imagePixels, typicalPixels});

@@ -167,10 +167,14 @@ void TaskEmitter::packPanels(const KBlock &block) {
 }
 
 void TaskEmitter::emitTiles(const KBlock &block) {
-  if (held > 1)
-    return k.loop(firstTile, endTile, k.constant(held), [&](Index first) {
-      emitHeld(first, k.min(k.add(first, k.constant(held)), endTile), block);
-    });
+  if (held > 1) { // sets of tiles begin where lines of the cache do, whatever the task's first one
+    Index size = k.constant(held);
+    return k.loop(k.floorDiv(firstTile, size), k.ceilDiv(endTile, size), k.constant(1),
+                  [&](Index set) {
+                    Index first = k.mul(set, size), end = k.add(first, size);
+                    emitHeld(k.max(first, firstTile), k.min(end, endTile), block);
+                  });
+  }
   if (unsigned panels = panelsOfTile(); panels > 1)
     return emitWideTile(firstTile, panels, block);
   forTiles([&](Index tile) {

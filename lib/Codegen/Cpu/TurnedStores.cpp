@@ -40,9 +40,10 @@ static void storeSquare(KernelBuilder &k, const TurnedTile &tile, Value from, un
 }
 
 /// Rows of the largest squares: larger ones need more registers than there are; each lies within a
-/// row of the buffer.
+/// row of the buffer. Where a vector has a line of the cache, one store writes it.
 static unsigned squareRows(const TurnedTile &tile) {
-  unsigned most = 8;
+  constexpr unsigned line = 16, usual = 8;
+  unsigned most = tile.widths.front() >= line && tile.columns >= line ? line : usual;
   while (tile.stride % most)
     most /= 2;
   return most;
@@ -90,7 +91,7 @@ void storeTurned(KernelBuilder &k, const TurnedTile &tile, unsigned rows) {
     }
   };
   auto apart = [&] {
-    unsigned height = squareRows(tile);
+    unsigned height = std::min(squareRows(tile), 8u);
     if (rows <= height || rows % height)
       return storeTurnedRows(k, tile, k.constant(rows));
     k.loop(k.constant(0), k.constant(rows), k.constant(height),

@@ -62,6 +62,16 @@ unsigned registerTileRows(const CpuTarget &cpu, unsigned vectors) {
   return tileRow(cpu).rows[vectors - 1];
 }
 
+unsigned lineTileRows(const CpuTarget &cpu, unsigned vectors, int64_t terms) {
+  constexpr unsigned manyRegisters = 32, rowsOfMany = 28, someRegisters = 16, rowsOfSome = 8;
+  constexpr unsigned fewTerms = 64, rowsOfSquare = 16;
+  if (vectors == 1 && cpu.vectorRegisters >= manyRegisters)
+    return terms <= fewTerms ? rowsOfSquare : rowsOfMany;
+  if (vectors == 1 && cpu.vectorRegisters >= someRegisters)
+    return rowsOfSome;
+  return registerTileRows(cpu, vectors);
+}
+
 unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits) {
   unsigned lanes = cpu.lanes(accBits);
   if (n <= 0)

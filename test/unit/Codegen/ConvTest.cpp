@@ -123,6 +123,54 @@ TEST_CASE("lines of few channels are copied") {
             .pad = {1, 1, 3}});
 }
 
+TEST_CASE("taps outside of the image are passed over") {
+  checkAll({.input = {1, 11, 13},
+            .channels = 32,
+            .filters = 20,
+            .kernel = {1, 3, 3},
+            .pad = {0, 5, 5},
+            .dilation = {1, 5, 5}});
+  // Every tap but the one in the middle, for every row.
+  checkAll({.batch = 3,
+            .input = {1, 4, 4},
+            .channels = 64,
+            .filters = 40,
+            .kernel = {1, 3, 3},
+            .pad = {0, 6, 6},
+            .dilation = {1, 6, 6},
+            .groups = 2});
+  // Sums are cut, and k into blocks of taps.
+  checkAll({.input = {1, 3, 40},
+            .channels = 300,
+            .filters = 48,
+            .kernel = {1, 3, 3},
+            .pad = {0, 2, 16},
+            .dilation = {1, 2, 16}});
+  checkAll({.batch = 2,
+            .input = {2, 3, 9},
+            .channels = 3,
+            .filters = 20,
+            .kernel = {3, 5, 3},
+            .pad = {1, 2, 1}});
+}
+
+TEST_CASE("few filters read copied lines") {
+  checkAll({.batch = 2,
+            .input = {1, 9, 61},
+            .channels = 20,
+            .filters = 16,
+            .kernel = {1, 5, 5},
+            .pad = {0, 2, 2}});
+  checkAll({.input = {1, 12, 30},
+            .channels = 33,
+            .filters = 7,
+            .kernel = {1, 3, 4},
+            .stride = {1, 2, 2},
+            .pad = {0, 1, 3},
+            .dilation = {1, 1, 2}});
+  checkAll({.input = {4, 5, 57}, .channels = 16, .filters = 12, .kernel = {3, 3, 1}});
+}
+
 TEST_CASE("few channels are gathered") {
   // The weights are too large to be read again for every line.
   checkAll({.input = {1, 9, 9}, .channels = 15, .filters = 512, .kernel = {1, 7, 7}});

@@ -16,6 +16,12 @@ namespace tcc {
 /// Rows of the register tile that goes with `vectors` (1 to 4) vectors a row.
 unsigned registerTileRows(const CpuTarget &cpu, unsigned vectors);
 
+/// The same where A's rows are copied near each other (a convolution's lines), so that L1 has ways
+/// for any number. Of one vector, as many as registers hold the sums of: each vector of B is loaded
+/// for more products so, and no sum waits for itself. Of few `terms` storing is the most, by
+/// squares.
+unsigned lineTileRows(const CpuTarget &cpu, unsigned vectors, int64_t terms);
+
 /// Rows of a register tile of the matrix unit.
 inline constexpr int64_t kMatrixTileRows = 32;
 
