@@ -99,8 +99,10 @@ LogicalResult oneHot(AtenNode &a) {
   return a.give(b.compare(P::eq, b.unsqueeze(x, {-1}), each));
 }
 
-/// The same by halving: a turn for each bit of the answer. NaN lies behind all boundaries.
-Value countByHalving(PrimBuilder &b, Value boundaries, Value values, int64_t n, bool right) {
+} // namespace
+
+Value tcc::aten::countByHalving(PrimBuilder &b, Value boundaries, Value values, int64_t n,
+                                bool right) {
   int64_t last = b.rank(boundaries) - 1;
   Type i64 = b.builder().getI64Type();
   Value count = b.full(b.dims(values), 0, i64);
@@ -115,15 +117,17 @@ Value countByHalving(PrimBuilder &b, Value boundaries, Value values, int64_t n, 
   return count;
 }
 
+namespace {
+
 /// How many boundaries lie below each value (or not above it, from the right); below NaN all do.
 LogicalResult countBelow(AtenNode &a, Value boundaries, Value values, bool right) {
   PrimBuilder &b = a.b;
   if (b.rank(boundaries) == 0)
     return a.fail("needs a sequence of boundaries");
   Type wide = AtenNode::isFloat(b.elem(values)) ? b.elem(values) : b.elem(boundaries);
-  constexpr int64_t few = 64, most = 1 << 24; // one comparison each, or many turns
+  constexpr int64_t most = 1 << 24; // many turns
   auto n = b.known(b.dim(boundaries, b.rank(boundaries) - 1));
-  if (n && *n > few && *n < most)
+  if (n && *n > kFewBoundaries && *n < most)
     return a.give(countByHalving(b, b.cast(boundaries, wide), b.cast(values, wide), *n, right));
   Value v = b.unsqueeze(b.cast(values, wide), {-1}), e = b.cast(boundaries, wide);
   if (b.rank(e) > 1)

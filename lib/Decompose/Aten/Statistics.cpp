@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Aten/Mask.h"
 #include "Decompose/Checks.h"
 #include "tcc/Support/Error.h"
 #include <cmath>
@@ -200,6 +201,17 @@ LogicalResult histogram(AtenNode &a) {
                     .getResult());
 }
 
+/// Whether each value is one of the set: the least that is not below it equals it. A comparison with
+/// each of a few; more are sorted, for values that are worth it.
+Value isOneOf(PrimBuilder &b, Value x, Value set) {
+  auto n = b.known(b.dim(set, 0)), count = b.known(b.productOf(b.dims(x)));
+  if (b.elem(set).isInteger(1) || !n || *n <= kFewBoundaries || (count && *count <= kFewBoundaries))
+    return b.reduce(K::any, b.compare(P::eq, b.unsqueeze(x, {b.rank(x)}), set), {b.rank(x)}, false);
+  set = sortedValues(b, set, 0);
+  Value below = countByHalving(b, set, x, *n, /*right=*/false);
+  return b.compare(P::eq, b.take(set, b.minimum(below, static_cast<double>(*n - 1)), 0), x);
+}
+
 LogicalResult isIn(AtenNode &a) {
   PrimBuilder &b = a.b;
   Type t = a.promoted({a.has("elements") ? "elements" : "element",
@@ -209,8 +221,7 @@ LogicalResult isIn(AtenNode &a) {
   if (!x || !set)
     return a.fail("needs elements and a set");
   set = b.reshape(set, {b.productOf(b.dims(set))});
-  Value met = b.compare(P::eq, b.unsqueeze(x, {b.rank(x)}), set);
-  Value any = b.reduce(K::any, met, {b.rank(met) - 1}, false);
+  Value any = isOneOf(b, x, set);
   return a.give(a.flag("invert", false) ? b.logicalNot(any) : any);
 }
 

@@ -100,3 +100,10 @@ def specials(normal, uniform):
         aten.view_copy.dtype(x, torch.int32), aten.view_as_real_copy(z), aten.view_as_complex_copy(x), aten._conj_copy(z),
         aten._neg_view(x) * 2, aten._neg_view_copy(x), *aten.split_copy.Tensor(x, 2)], (
             normal(3, 2), torch.complex(normal(2, 3), normal(2, 3)))
+    # More than are compared one by one: sorted, and found by halving.
+    many, few = torch.arange(300.0).sin().mul(40).round(), torch.arange(65.0).cos().mul(40).round()
+    few[[3, 9]], few[60], many[[5, 17]], many[40], many[41] = nan, -0.0, nan, inf, 0.0
+    yield "members_of_many", lambda x, s: [
+        torch.isin(x.reshape(3, 100), s), torch.isin(x, s, invert=True), torch.isin(x.nan_to_num(7).long(), s.nan_to_num(3).int()),
+        torch.isin(x.half(), s.half()), torch.isin(x.double(), s.double()[:64]), torch.isin(x[:2], s)], (
+            many, few)
