@@ -596,3 +596,41 @@ func.func @batch_of_few_rows(%a: tensor<100x2x64xf32>, %b: tensor<100x64x513xf32
   } -> tensor<100x16x513xf32>
   return
 }
+
+// What is put together before the last axis is pieces of one line, long ones of which are copied: a task does more of them. Not of
+// few points, nor what is computed.
+// CHECK-LABEL: @pieces
+// CHECK-COUNT-2: prim.reshape %{{.+}} sizes() : (tensor<4x64x3136xf32>) -> tensor<4x200704xf32>
+// CHECK: prim.concat %{{.+}} axis 1 : (tensor<4x200704xf32>, tensor<4x200704xf32>) -> tensor<4x401408xf32>
+// CHECK: chunk = 65536, grain = 1>
+// CHECK: prim.reshape {{.+}} (tensor<4x401408xf32>) -> tensor<4x128x3136xf32>
+// CHECK: prim.concat %{{.+}}, %{{.+}} axis 0 : (tensor<1000xf32>, tensor<1000xf32>) -> tensor<2000xf32>
+// CHECK: prim.concat %{{.+}} axis 1 : (tensor<9x1x8xf32>, tensor<9x2x8xf32>)
+// CHECK: prim.concat %{{.+}} axis 0 : (tensor<64x3136xf32>, tensor<64x3136xf32>)
+// CHECK: chunk = 4096
+func.func @pieces(%x: tensor<4x64x3136xf32>, %y: tensor<4x64x3136xf32>, %r: tensor<1000xf32>, %f: tensor<9x1x8xf32>,
+                  %g: tensor<9x2x8xf32>, %p: tensor<64x3136xf32>) {
+  %0 = kernel.launch loop "concat" ins(%x, %y : tensor<4x64x3136xf32>, tensor<4x64x3136xf32>) sizes() {
+  ^bb0(%a: tensor<4x64x3136xf32>, %b: tensor<4x64x3136xf32>):
+    %c = prim.concat %a, %b axis 1 : (tensor<4x64x3136xf32>, tensor<4x64x3136xf32>) -> tensor<4x128x3136xf32>
+    kernel.yield %c : tensor<4x128x3136xf32>
+  } -> tensor<4x128x3136xf32>
+  %1 = kernel.launch loop "stack" ins(%r : tensor<1000xf32>) sizes() {
+  ^bb0(%a: tensor<1000xf32>):
+    %b = prim.reshape %a sizes() : (tensor<1000xf32>) -> tensor<1x1000xf32>
+    %c = prim.concat %b, %b axis 0 : (tensor<1x1000xf32>, tensor<1x1000xf32>) -> tensor<2x1000xf32>
+    kernel.yield %c : tensor<2x1000xf32>
+  } -> tensor<2x1000xf32>
+  %2 = kernel.launch loop "concat" ins(%f, %g : tensor<9x1x8xf32>, tensor<9x2x8xf32>) sizes() {
+  ^bb0(%a: tensor<9x1x8xf32>, %b: tensor<9x2x8xf32>):
+    %c = prim.concat %a, %b axis 1 : (tensor<9x1x8xf32>, tensor<9x2x8xf32>) -> tensor<9x3x8xf32>
+    kernel.yield %c : tensor<9x3x8xf32>
+  } -> tensor<9x3x8xf32>
+  %3 = kernel.launch loop "neg_concat" ins(%p : tensor<64x3136xf32>) sizes() {
+  ^bb0(%a: tensor<64x3136xf32>):
+    %b = prim.neg %a : (tensor<64x3136xf32>) -> tensor<64x3136xf32>
+    %c = prim.concat %a, %b axis 0 : (tensor<64x3136xf32>, tensor<64x3136xf32>) -> tensor<128x3136xf32>
+    kernel.yield %c : tensor<128x3136xf32>
+  } -> tensor<128x3136xf32>
+  return
+}

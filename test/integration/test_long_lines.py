@@ -86,6 +86,34 @@ class LongLines(ToolTest):
             expected = np.maximum((x.reshape(groups[1]) * scale).reshape(x.shape) + x, 0)
             self.check(nodes, x, {"y": expected}, tolerance=1e-5, constants=[groups, planes, ("scale", scale)])
 
+    def test_long_runs_are_copied(self):
+        """What is put together, cut, turned round and moved along, of runs that the C library copies and of shorter ones; a run of
+        which a part is computed is not copied."""
+        random = np.random.default_rng(19)
+        for dtype in (np.float32, np.float64, np.float16, np.int8, np.bool_):
+            for shape in ((3, 5, 7, 1999), (2, 3, 21001), (40011,), (2, 2, 65537)):
+                x = random.integers(0, 2 if dtype == np.bool_ else 100, shape).astype(dtype)
+                axis = max(0, x.ndim - 2)
+                cut = x.shape[axis] - 1
+                nodes = [helper.make_node("Slice", ["x", "one", "all", "axis"], ["s"]), helper.make_node("Concat", ["x", "s", "x"], ["y"], axis=axis),
+                         helper.make_node("Slice", ["x", "five", "all", "last"], ["t"]), helper.make_node("Slice", ["x", "zero", "five", "last"], ["h"]),
+                         helper.make_node("Concat", ["t", "h"], ["rolled"], axis=-1),
+                         helper.make_node("Slice", ["x", "end", "begin", "axis", "back"], ["turned"]),
+                         helper.make_node("Split", ["x", "parts"], ["p", "q"], axis=axis)]
+                s = np.take(x, range(1, x.shape[axis]), axis)
+                wanted = {"y": np.concatenate([x, s, x], axis), "rolled": np.roll(x, -5, -1), "turned": np.flip(x, axis),
+                          "p": np.take(x, [0], axis), "q": s}
+                self.check(nodes, x, wanted, constants=[
+                    ("one", [1]), ("zero", [0]), ("five", [5]), ("all", [1 << 30]), ("axis", [axis]), ("last", [x.ndim - 1]), ("end", [-1]),
+                    ("begin", [-(1 << 30)]), ("back", [-1]), ("parts", [1, cut])])
+        x = random.standard_normal((2, 100003)).astype(np.float32)
+        nodes = [helper.make_node("Neg", ["x"], ["n"]), helper.make_node("Concat", ["x", "n"], ["y"], axis=0),
+                 helper.make_node("Pad", ["x", "pads"], ["padded"]), helper.make_node("Gather", ["x", "rows"], ["taken"])]
+        self.check(nodes, x, {"y": np.concatenate([x, -x]), "padded": np.pad(x, ((0, 0), (7, 9))), "taken": x[[1, 0, 1]]},
+                   constants=[("pads", [0, 7, 0, 9]), ("rows", [1, 0, 1])])
+        self.compiles("lines.onnx", "--target", "x86_64-linux", "--emit", "asm", "-o", "lines.s")
+        self.assertRegex((self.work / "lines.s").read_text(), "call.*memcpy|jmp.*memcpy")
+
     def test_numbers_that_are_none(self):
         """Extremes of windows and of rows, and shares, beside NaN and infinities; -0.0 equals 0.0 and either is right."""
         random = np.random.default_rng(13)  # what the other tests draw stays

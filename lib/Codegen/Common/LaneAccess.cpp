@@ -266,6 +266,14 @@ Value LaneAccess::recordPlace(const Memory &memory, const Coord &linear) {
   return v;
 }
 
+std::optional<LaneAccess::Place> LaneAccess::placeOf(const Memory &memory, ArrayRef<Coord> at) {
+  Coord linear = linearIndex(memory.extents, at);
+  if (linear.vector || linear.step != 1)
+    return std::nullopt;
+  return Place{pointerAt(memory, linear.base), alignmentAt(memory, linear.base),
+               memory.elementType};
+}
+
 Value LaneAccess::load(const Memory &memory, ArrayRef<Coord> at) {
   if (Value row = loadFromRows(memory, at))
     return row;

@@ -17,6 +17,10 @@ void collapseRows(kernel::LaunchOp launch);
 /// and gives is reshaped around it.
 void joinShortLines(kernel::LaunchOp launch);
 
+/// Makes one axis of that along which `launch`, of kind loop, puts its operands together and those
+/// behind it, if it does nothing else.
+void joinPieces(kernel::LaunchOp launch);
+
 /// Makes one axis of those behind the lines of `launch`, of kind special, that nothing in it tells
 /// apart: the lines that are neighbours there are its lanes.
 void joinLines(kernel::LaunchOp launch);

@@ -3,12 +3,14 @@
 // All results have one shape. A task is a run of points along one axis, or a block of such rows
 // where operands lie across them (#cpu.loop_schedule); inside, vectors of neighbouring points, then
 // single points. The points of the axes behind, few, are done together and stored interleaved.
-// Where the last axis is put together from pieces, a row is done piece by piece (LoopPieces.cpp).
+// Where the last axis is put together from pieces, a row is done piece by piece (LoopPieces.cpp);
+// a long piece that lies in an operand as it is stored is copied (CopiedRuns.cpp).
 //
 // Where the result lies over no operand, points may be done twice: the last block of rows, and the
 // last vector of a row of one, end where the rows do.
 //
 //===----------------------------------------------------------------------===//
+#include "CopiedRuns.h"
 #include "LoopPieces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -44,8 +46,13 @@ private:
   void emitRow(const Coords &outer, Value low, Value high);
   void storeRow(const Coords &outer, ArrayRef<Value> places);
   void emitPieces(const Coords &outer, Value low, Value high);
-  void emitPiece(Value low, Value high, int64_t begin, int64_t end,
+  void emitPiece(const Coords &outer, Value low, Value high, int64_t begin, int64_t end,
                  function_ref<void(ArrayRef<Value>)> body);
+  bool copies(const Coords &outer, Value from, Value to, std::optional<PointRange> range) {
+    int64_t points = range ? std::min(range->second - range->first, chunk) : chunk;
+    return blockRows == 1 && axis + 1 == out.extents.size() &&
+           copiedRun(f, lanes, outer, from, to, points, range);
+  }
   void emitBlock(const Coords &outer, Value low, Value high);
   void emitFullBlock(const Coords &outer, Value first, Value low, Value high);
 
@@ -150,21 +157,27 @@ void LoopEmitter::emitPieces(const Coords &outer, Value low, Value high) {
     return f.narrowingLoop(
         low, high, lanes, [&](Value i) { rowOfPoints(i); }, /*masksEnd=*/true,
         mayRepeat ? getConstantIntValue(out.extents[axis]).value_or(0) : 0);
-  if (pieces.empty())
+  if (pieces.empty()) {
+    std::optional<PointRange> range;
+    if (auto extent = getConstantIntValue(out.extents[axis]))
+      range = {0, *extent};
+    if (copies(outer, low, high, range))
+      return;
     return f.overlappingLoop(low, high, lanes, true, [&](ArrayRef<Value> places) {
-      if (auto extent = getConstantIntValue(out.extents[axis]))
+      if (range)
         for (Value i : places)
-          f.e.bindRange(i, 0, *extent);
+          f.e.bindRange(i, range->first, range->second);
       rowOfPoints(places);
     });
+  }
   for (size_t piece = 0; piece <= pieces.size(); ++piece)
-    emitPiece(low, high, piece ? pieces[piece - 1] : 0,
+    emitPiece(outer, low, high, piece ? pieces[piece - 1] : 0,
               piece < pieces.size() ? pieces[piece] : *getConstantIntValue(out.extents[axis]),
               rowOfPoints);
 }
 
 /// What of [low, high) lies in [begin, end), where `body` reads the same operands all along.
-void LoopEmitter::emitPiece(Value low, Value high, int64_t begin, int64_t end,
+void LoopEmitter::emitPiece(const Coords &outer, Value low, Value high, int64_t begin, int64_t end,
                             function_ref<void(ArrayRef<Value>)> body) {
   auto bounded = [&](Value v) -> Value {
     if (auto known = getConstantIntValue(v))
@@ -173,6 +186,8 @@ void LoopEmitter::emitPiece(Value low, Value high, int64_t begin, int64_t end,
   };
   Value from = bounded(low), to = bounded(high);
   if (auto first = getConstantIntValue(from); first && first == getConstantIntValue(to))
+    return;
+  if (copies(outer, from, to, PointRange(begin, end)))
     return;
   f.overlappingLoop(from, to, lanesFor(lanes, end - begin), begin == 0,
                     [&](ArrayRef<Value> places) {

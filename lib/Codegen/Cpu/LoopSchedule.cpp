@@ -10,7 +10,7 @@
 // followed from what is stored, and the operands that lie across vote.
 //
 //===----------------------------------------------------------------------===//
-#include "KernelFrame.h"
+#include "CopiedRuns.h"
 #include "LaunchSchedules.h"
 #include "tcc/Analysis/AccessMap.h"
 #include "tcc/Analysis/PlanarConv.h"
@@ -347,6 +347,17 @@ static unsigned pointLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
   return functions == 1 && operators <= kMostOperators ? lanes * vectors : lanes;
 }
 
+/// Of runs that are copied as they lie, which are the faster the longer they are: as long as some
+/// tasks remain for each thread. 0: there are none.
+static int64_t copiedPoints(kernel::LaunchOp launch) {
+  constexpr int64_t kTasks = 16, kMostBytes = 1 << 18, kLines = 64;
+  auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
+  if (!type.hasStaticShape() || !onlyMoves(launch))
+    return 0;
+  int64_t most = kMostBytes / elementBytes(type.getElementType());
+  return std::min(type.getNumElements() / kTasks, most) / kLines * kLines;
+}
+
 kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTarget &cpu) {
   /// Points of about this much work make a task worth a thread.
   constexpr int64_t kGrainPoints = 16384, kMostPoints = 4096;
@@ -374,6 +385,10 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
   int64_t extent = type.getDimSize(axis);
   int64_t points = ShapedType::isDynamic(extent) ? 256 : std::clamp<int64_t>(extent, 1, chunk);
   BlockedAxis block = blockedAxis(launch, axis, innerPoints, cpu).value_or(BlockedAxis{0, 1});
+  if (block.rows == 1 && innerPoints == 1) {
+    chunk = std::max(chunk, copiedPoints(launch));
+    points = ShapedType::isDynamic(extent) ? points : std::clamp<int64_t>(extent, 1, chunk);
+  }
   int64_t grain = std::max<int64_t>(1, kGrainPoints / (points * block.rows * work));
   unsigned lanes =
       reduces && block.rows == 1 ? reductionLanes(launch, cpu) : pointLanes(launch, cpu);

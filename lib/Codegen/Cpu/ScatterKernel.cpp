@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Codegen/Cpu/KernelBuilder.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -48,15 +49,17 @@ static bool isUniformFrom(Value indices, unsigned axis) {
 }
 
 /// Parts of the indexed axis after `outer` others, if `lookups` indices for each of those are few.
-static std::optional<ScatterTasks> ownRows(ArrayRef<int64_t> shape, unsigned outer,
-                                           int64_t lookups) {
-  constexpr int64_t kTasks = 16, kLeastCopied = 8;
-  ArrayRef<int64_t> rest = shape.drop_front(outer);
+static std::optional<ScatterTasks> ownRows(RankedTensorType type, unsigned outer, int64_t lookups) {
+  constexpr int64_t kTasks = 16, kFewTasks = 2, kLeastBytes = 64; // that are copied for each
+  ArrayRef<int64_t> shape = type.getShape(), rest = shape.drop_front(outer);
   if (ShapedType::isDynamicShape(shape) || lookups < 0 || rest.front() == 0)
     return std::nullopt;
   int64_t others = llvm::product_of(shape.take_front(outer), int64_t(1));
-  int64_t parts = std::clamp<int64_t>(kTasks / std::max<int64_t>(others, 1), 1, rest.front());
-  if (kLeastCopied * lookups * parts > llvm::product_of(rest, int64_t(1)))
+  int64_t bytes = elementBytes(type.getElementType()) * llvm::product_of(rest, int64_t(1));
+  int64_t worthwhile = bytes / (kLeastBytes * std::max<int64_t>(lookups, 1));
+  int64_t most = std::clamp<int64_t>(kTasks / std::max<int64_t>(others, 1), 1, rest.front());
+  int64_t parts = std::min(most, worthwhile);
+  if (parts < std::min(most, kFewTasks))
     return std::nullopt;
   return ScatterTasks{outer, outer, (rest.front() + parts - 1) / parts};
 }
@@ -74,7 +77,8 @@ static int64_t known(ArrayRef<int64_t> shape) {
 }
 
 ScatterTasks tcc::codegen::scatterTasks(Operation *op) {
-  ArrayRef<int64_t> shape = tensorType(op->getResult(0)).getShape();
+  RankedTensorType type = tensorType(op->getResult(0));
+  ArrayRef<int64_t> shape = type.getShape();
   ScatterTasks tasks;
   unsigned axis = 0;
   if (auto along = dyn_cast<prim::ScatterAlongOp>(op)) {
@@ -83,12 +87,12 @@ ScatterTasks tcc::codegen::scatterTasks(Operation *op) {
     ArrayRef<int64_t> indices =
         tensorType(along.getIndices()).getShape().drop_front(along.getAxis());
     bool one = isUniformFrom(along.getIndices(), axis);
-    if (auto rows = ownRows(shape, tasks.outer, known(one ? indices.take_front() : indices)))
+    if (auto rows = ownRows(type, tasks.outer, known(one ? indices.take_front() : indices)))
       return *rows;
   } else if (auto tuples = dyn_cast<prim::ScatterNdOp>(op)) {
     ArrayRef<int64_t> indices = tensorType(tuples.getIndices()).getShape();
     axis = indices.back();
-    if (auto rows = axis ? ownRows(shape, 0, known(indices.drop_back())) : std::nullopt)
+    if (auto rows = axis ? ownRows(type, 0, known(indices.drop_back())) : std::nullopt)
       return *rows;
   } else if (isa<prim::ScatterRunsOp>(op)) {
     return {0, 0, rowsOfRuns(shape.front())};

@@ -214,6 +214,7 @@ void codegen::CpuScheduleModel::reshape(kernel::LaunchOp launch) const {
   if (launch.getKind() != kernel::KernelKind::Loop)
     return;
   reshapeLate(launch);
+  joinPieces(launch);
   joinShortLines(launch);
 }
 

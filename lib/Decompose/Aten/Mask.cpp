@@ -102,7 +102,7 @@ LogicalResult oneHot(AtenNode &a) {
 } // namespace
 
 Value tcc::aten::countByHalving(PrimBuilder &b, Value boundaries, Value values, int64_t n,
-                                bool right) {
+                                Halving how) {
   int64_t last = b.rank(boundaries) - 1;
   Type i64 = b.builder().getI64Type();
   Value count = b.full(b.dims(values), 0, i64);
@@ -110,7 +110,9 @@ Value tcc::aten::countByHalving(PrimBuilder &b, Value boundaries, Value values, 
     Value next = b.add(count, static_cast<double>(step));
     Value place = b.sub(b.minimum(next, static_cast<double>(n)), 1.0);
     Value e = last == 0 ? b.take(boundaries, place, 0) : b.takeAlong(boundaries, place, last);
-    Value stop = b.compare(right ? P::gt : P::ge, e, values);
+    Value stop = how == Halving::LeftOfNan
+                     ? b.logicalNot(b.compare(P::lt, e, values))
+                     : b.compare(how == Halving::Right ? P::gt : P::ge, e, values);
     stop = b.binary<prim::OrOp>(stop, b.compare(P::gt, next, static_cast<double>(n)));
     count = b.select(stop, count, next);
   }
@@ -128,7 +130,8 @@ LogicalResult countBelow(AtenNode &a, Value boundaries, Value values, bool right
   constexpr int64_t most = 1 << 24; // many turns
   auto n = b.known(b.dim(boundaries, b.rank(boundaries) - 1));
   if (n && *n > kFewBoundaries && *n < most)
-    return a.give(countByHalving(b, b.cast(boundaries, wide), b.cast(values, wide), *n, right));
+    return a.give(countByHalving(b, b.cast(boundaries, wide), b.cast(values, wide), *n,
+                                 right ? Halving::Right : Halving::Left));
   Value v = b.unsqueeze(b.cast(values, wide), {-1}), e = b.cast(boundaries, wide);
   if (b.rank(e) > 1)
     e = b.unsqueeze(e, {-2});

@@ -201,14 +201,14 @@ LogicalResult histogram(AtenNode &a) {
                     .getResult());
 }
 
-/// Whether each value is one of the set: the least that is not below it equals it. A comparison with
-/// each of a few; more are sorted, for values that are worth it.
+/// Whether each value is one of the set: the least that is not below it equals it. A comparison
+/// with each of a few; more are sorted, for values that are worth it.
 Value isOneOf(PrimBuilder &b, Value x, Value set) {
   auto n = b.known(b.dim(set, 0)), count = b.known(b.productOf(b.dims(x)));
   if (b.elem(set).isInteger(1) || !n || *n <= kFewBoundaries || (count && *count <= kFewBoundaries))
     return b.reduce(K::any, b.compare(P::eq, b.unsqueeze(x, {b.rank(x)}), set), {b.rank(x)}, false);
   set = sortedValues(b, set, 0);
-  Value below = countByHalving(b, set, x, *n, /*right=*/false);
+  Value below = countByHalving(b, set, x, *n, Halving::LeftOfNan);
   return b.compare(P::eq, b.take(set, b.minimum(below, static_cast<double>(*n - 1)), 0), x);
 }
 

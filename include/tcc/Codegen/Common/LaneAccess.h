@@ -100,6 +100,8 @@ public:
     unsigned alignment;  ///< bytes that it is known to be a multiple of
     mlir::Type elementType;
   };
+  /// Where `at` lies in `memory`, if neighbours along the lanes are side by side there.
+  std::optional<Place> placeOf(const Memory &memory, llvm::ArrayRef<Coord> at);
   /// What evaluating something would read.
   struct Reading {
     std::optional<Place> place; ///< if it is read as it lies there, neighbours along the lanes
