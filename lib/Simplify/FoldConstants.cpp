@@ -140,6 +140,30 @@ bool Folder::widensForUnknown(Operation *op) const {
   });
 }
 
+/// Whether `v` only tells which elements are taken along an axis, with several axes of its own:
+/// those of windows.
+static bool onlyPlacesWindows(Value v, unsigned depth = 8) {
+  return depth > 0 && llvm::all_of(v.getUses(), [&](OpOperand &use) {
+           if (auto take = dyn_cast<prim::TakeOp>(use.getOwner()))
+             return use.get() != take.getX() &&
+                    llvm::count_if(tensorType(v).getShape(), [](int64_t d) { return d != 1; }) > 1;
+           return isa<prim::ReshapeOp, prim::BroadcastOp, prim::AddOp, prim::MulOp>(
+                      use.getOwner()) &&
+                  onlyPlacesWindows(use.getOwner()->getResult(0), depth - 1);
+         });
+}
+
+/// Whether `op` gives places of windows, made of positions: code that computes them knows which lie
+/// side by side.
+static bool placesWindows(Operation *op) {
+  bool computes = isa<prim::ReshapeOp, prim::BroadcastOp, prim::AddOp, prim::MulOp>(op) &&
+                  llvm::any_of(op->getOperands(), [](Value v) {
+                    Operation *from = v.getDefiningOp();
+                    return from && !KnownValues::isConstant(from);
+                  });
+  return (computes || isa<prim::IotaOp>(op)) && onlyPlacesWindows(op->getResult(0));
+}
+
 bool Folder::isCandidate(Operation *op) const {
   return !widensForUnknown(op) && op->getNumResults() > 0 && op->getNumRegions() == 0 &&
          reference::isEvaluable(op->getName()) && isMemoryEffectFree(op) &&
@@ -217,7 +241,7 @@ void Folder::visit(Operation *op) {
   if (!isCandidate(op) || replaceBySplat(op) || workOf(op) > static_cast<double>(options.work))
     return;
   std::optional<int64_t> bytes = staticBytes(op);
-  if (bytes && !mayKeep(op, *bytes))
+  if (bytes && (!mayKeep(op, *bytes) || placesWindows(op)))
     return known.defer(op);
   auto results = known.evaluate(op);
   if (!results) // An operator that fails does so when the model runs, if it is reached.

@@ -98,3 +98,24 @@ func.func @empty(%x: tensor<0x5xf32>, %w: tensor<5x10xf32>, %v: tensor<5x?xf32>)
   %1 = prim.dot %x, %v batch [] x [] contract [1] x [0] : (tensor<0x5xf32>, tensor<5x?xf32>) -> tensor<0x?xf32>
   return %0, %1 : tensor<0x10xf32>, tensor<0x?xf32>
 }
+
+// Places of windows stay what they are made of; positions that are looked up one by one do not.
+// CHECK-LABEL: func @windows
+// CHECK: %[[P:.*]] = prim.iota 0 sizes() : tensor<4xi64>
+// CHECK: %[[AT:.*]] = prim.add
+// CHECK: prim.take %{{.*}}, %[[AT]] axis 0
+// CHECK: prim.constant dense<[0, 2, 4, 6]> : tensor<4xi64>
+func.func @windows(%x: tensor<9x5xf32>) -> (tensor<4x3x5xf32>, tensor<4x5xf32>) {
+  %i = prim.iota 0 sizes() : tensor<4xi64>
+  %j = prim.iota 0 sizes() : tensor<3xi64>
+  %two = prim.constant dense<2> : tensor<4xi64>
+  %first = prim.mul %i, %two : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+  %a = prim.broadcast %first axes [0] sizes() : (tensor<4xi64>) -> tensor<4x3xi64>
+  %b = prim.broadcast %j axes [1] sizes() : (tensor<3xi64>) -> tensor<4x3xi64>
+  %at = prim.add %a, %b : (tensor<4x3xi64>, tensor<4x3xi64>) -> tensor<4x3xi64>
+  %taken = prim.take %x, %at axis 0 : (tensor<9x5xf32>, tensor<4x3xi64>) -> tensor<4x3x5xf32>
+  %k = prim.iota 0 sizes() : tensor<4xi64>
+  %alone = prim.mul %k, %two : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+  %rows = prim.take %x, %alone axis 0 : (tensor<9x5xf32>, tensor<4xi64>) -> tensor<4x5xf32>
+  return %taken, %rows : tensor<4x3x5xf32>, tensor<4x5xf32>
+}

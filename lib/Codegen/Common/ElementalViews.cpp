@@ -392,10 +392,16 @@ static bool isTableOfRows(prim::TakeOp op) {
 Value Elemental::evalIndexing(Operation *op, ArrayRef<Coord> at) {
   if (auto o = dyn_cast<prim::TakeOp>(op)) {
     unsigned axis = o.getAxis(), inner = tensorType(o.getIndices()).getRank();
+    Coords source(at.take_front(axis));
+    auto place = positionOf(o.getIndices(), at.slice(axis, inner));
+    if (place && place->least >= 0 && place->most < tensorType(o.getX()).getDimSize(axis)) {
+      source.push_back(place->at);
+      source.append(at.begin() + axis + inner, at.end());
+      return eval(o.getX(), source);
+    }
     Value i = eval(o.getIndices(), at.slice(axis, inner));
     if (!i)
       return {};
-    Coords source(at.take_front(axis));
     const Coord &taken = source.emplace_back(clampedIndex(i, extent(o.getX(), axis)));
     if (isTableOfRows(o))
       supposeWindow(taken, tensorType(o.getX()).getDimSize(axis),

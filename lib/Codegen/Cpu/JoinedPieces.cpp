@@ -38,8 +38,8 @@ static prim::ConcatOp concatenation(kernel::LaunchOp launch) {
   constexpr size_t kMostPieces = 64;
   auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
   auto concat = yield.getValues().front().getDefiningOp<prim::ConcatOp>();
-  if (!concat || yield.getValues().size() != 1 || !tensorType(concat.getResult()).hasStaticShape() ||
-      concat.getInputs().size() > kMostPieces)
+  if (!concat || yield.getValues().size() != 1 ||
+      !tensorType(concat.getResult()).hasStaticShape() || concat.getInputs().size() > kMostPieces)
     return nullptr;
   int64_t axis = concat.getAxis();
   if (axis + 1 == tensorType(concat.getResult()).getRank())

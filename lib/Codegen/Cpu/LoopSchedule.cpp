@@ -134,6 +134,15 @@ static std::optional<Access> throughRecutAxes(prim::ReshapeOp op, ArrayRef<int> 
   return access;
 }
 
+/// Whether `v` is made of positions, so that what is taken there moves by a known step.
+static bool isOfPositions(Value v) {
+  Operation *op = v.getDefiningOp();
+  if (!op || !isa<prim::IotaOp, prim::ConstantOp, prim::ReshapeOp, prim::BroadcastOp, prim::AddOp,
+                  prim::MulOp>(op))
+    return false;
+  return llvm::all_of(op->getOperands(), isOfPositions);
+}
+
 void OperandWalk::visit(Value value, const Access &at, bool across) {
   auto &known = seen[value];
   if (llvm::is_contained(known, at))
@@ -158,6 +167,12 @@ void OperandWalk::visit(Value value, const Access &at, bool across) {
   if (auto slice = dyn_cast<prim::SliceOp>(op))
     if (llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; }))
       return visit(slice.getX(), at, across);
+  if (auto take = dyn_cast<prim::TakeOp>(op); take && isOfPositions(take.getIndices())) {
+    Access access = operandAccess(op, 0, at);
+    access[take.getAxis()] = kSomehow;
+    Access places = operandAccess(op, 1, at);
+    return visit(take.getX(), access, across || llvm::is_contained(places, lanes));
+  }
   if (auto reverse = dyn_cast<prim::ReverseOp>(op))
     return visit(reverse.getX(), at, across); // lies along the same axes, backwards
   if (!prim::isElementwise(op) &&

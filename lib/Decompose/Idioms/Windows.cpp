@@ -10,14 +10,16 @@ namespace {
 
 /// The windows of `unfolded` as axes [.., count, size, ..]. What size and step divide by is a
 /// piece, and windows of a few whole pieces are those beside each other: each is a slice of the
-/// operand's pieces. Other windows, and those of short parts of a step, are taken by index.
+/// operand's pieces. Other windows, and those of short pieces, are taken by index.
 Value windowsOf(PrimBuilder &b, Value x, int64_t axis, Dim count, int64_t size, int64_t step) {
   constexpr int64_t kMostPieces = 8, kLongPiece = 16;
   int64_t piece = std::gcd(size, step);
-  if (size == 0 || size / piece > kMostPieces || (piece != step && piece < kLongPiece))
+  // Those along the last axis interleave.
+  bool steps = piece == step && (size == step || axis + 1 == b.rank(x));
+  if (size == 0 || size / piece > kMostPieces || (!steps && piece < kLongPiece))
     return windowsByIndex(b, x, axis, count, b.dim(size), b.dim(step));
-  int64_t steps = step / piece;
-  Dim pieces = b.addDims(b.mulDims(b.subDims(count, b.dim(1)), b.dim(steps)), b.dim(size / piece));
+  int64_t stride = step / piece;
+  Dim pieces = b.addDims(b.mulDims(b.subDims(count, b.dim(1)), b.dim(stride)), b.dim(size / piece));
   Value seen = b.sliceAxis(x, axis, b.dim(0), b.mulDims(pieces, b.dim(piece)));
   Dims split = b.dims(seen);
   split[axis] = pieces;
@@ -25,7 +27,7 @@ Value windowsOf(PrimBuilder &b, Value x, int64_t axis, Dim count, int64_t size, 
   seen = b.reshape(seen, split);
   SmallVector<Value> parts;
   for (int64_t first = 0; first < size / piece; ++first)
-    parts.push_back(b.sliceAxis(seen, axis, b.dim(first), count, steps));
+    parts.push_back(b.sliceAxis(seen, axis, b.dim(first), count, stride));
   return parts.size() == 1 ? parts.front() : b.concat(parts, axis + 1);
 }
 
@@ -36,10 +38,19 @@ Dim tcc::windowsIn(PrimBuilder &b, Dim extent, Dim size, Dim step) {
   return b.maxDims(b.addDims(between, b.dim(1)), b.dim(0));
 }
 
-Value tcc::windowsByIndex(PrimBuilder &b, Value x, int64_t axis, Dim count, Dim size, Dim step) {
+/// 0, 1, ... as positions, which say more to code generation than elements do.
+static Value positions(PrimBuilder &b, Dim count) {
   Type index = b.builder().getI64Type();
-  Value first = b.mul(b.iota({count}, 0, index), scalarOf(b, step, index));
-  Value at = b.add(b.unsqueeze(first, {1}), b.unsqueeze(b.iota({size}, 0, index), {0}));
+  auto known = b.known(count);
+  if (!known)
+    return b.iota({count}, 0, index);
+  return prim::IotaOp::create(b.builder(), b.location(), RankedTensorType::get({*known}, index), 0,
+                              ValueRange());
+}
+
+Value tcc::windowsByIndex(PrimBuilder &b, Value x, int64_t axis, Dim count, Dim size, Dim step) {
+  Value first = b.mul(positions(b, count), scalarOf(b, step, b.builder().getI64Type()));
+  Value at = b.add(b.unsqueeze(first, {1}), b.unsqueeze(positions(b, size), {0}));
   return b.take(x, at, axis);
 }
 

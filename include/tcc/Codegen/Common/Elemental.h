@@ -112,6 +112,13 @@ private:
   Coord groupChannel(prim::ConvOp op, const Coord &outChannel);
   mlir::Value evalRandom(prim::RandomBitsOp op, llvm::ArrayRef<Coord> at);
 
+  /// An index that moves with the lanes by a step, and its bounds.
+  struct Position {
+    Coord at;
+    int64_t least, most;
+  };
+  /// The element of `v` at `at` as an index, if it is made of positions along known axes.
+  std::optional<Position> positionOf(mlir::Value v, llvm::ArrayRef<Coord> at);
   /// An index read from a tensor, clamped into [0, extent).
   Coord clampedIndex(mlir::Value element, mlir::Value extent);
   /// Whether 0 <= c < extent, and a coord that is safe to load at under it. Null: it always is.

@@ -107,3 +107,8 @@ def specials(normal, uniform):
         torch.isin(x.reshape(3, 100), s), torch.isin(x, s, invert=True), torch.isin(x.nan_to_num(7).long(), s.nan_to_num(3).int()),
         torch.isin(x.half(), s.half()), torch.isin(x.double(), s.double()[:64]), torch.isin(x[:2], s)], (
             many, few)
+    # Windows of every kind: of positions in the last axis and before it, which overlap, leave gaps, and end to end.
+    yield "windows_of_many", lambda x, y: [
+        v.unfold(axis, size, step) for v, axis in ((x, 0), (x, 1), (y, 0), (y, 2))
+        for size, step in ((5, 1), (6, 2), (9, 3), (3, 5), (4, 4), (17, 1), (2, 1))], (
+            torch.arange(18 * 19.0).reshape(18, 19).sin(), torch.arange(17 * 2 * 18).reshape(17, 2, 18).to(torch.int16))
