@@ -1,5 +1,6 @@
 // RUN: tcc-opt %s -tcc-codegen-expand-math | FileCheck %s
 // RUN: tcc-opt %s -tcc-codegen-expand-math=loses-nan | FileCheck %s --check-prefix=NAN
+// RUN: tcc-opt %s -tcc-codegen-expand-math=has-scalar-lanes | FileCheck %s --check-prefix=LANES
 // RUN: tcc-opt %s -tcc-codegen-expand-math=bfloat-conversion=none | FileCheck %s --check-prefix=BF16
 
 // An elementary function is arithmetic on the same vector; nothing is called.
@@ -185,4 +186,21 @@ func.func @halved(%x: vector<4xf32>) -> vector<1xf32> {
   %4 = vector.shuffle %2, %2 [1] : vector<2xf32>, vector<2xf32>
   %5 = arith.maximumf %3, %4 fastmath<nsz> : vector<1xf32>
   return %5 : vector<1xf32>
+}
+
+// Where lanes are registers, a word of two bf16 gives each by one instruction, and signs are bits of
+// an f32: LLVM would take them of what is rounded, element by element.
+// LANES-LABEL: func.func @pairs
+// LANES: %[[WORDS:.*]] = vector.bitcast %{{.*}} : vector<8xbf16> to vector<4xi32>
+// LANES: %[[LOW:.*]] = arith.shli %[[WORDS]], %{{.*}} : vector<4xi32>
+// LANES: %[[HIGH:.*]] = arith.andi %[[WORDS]], %{{.*}} : vector<4xi32>
+// LANES: vector.interleave %[[LOW]], %[[HIGH]] : vector<4xi32>
+// LANES-NOT: math.copysign
+// LANES: arith.ori
+// LANES: arith.truncf
+func.func @pairs(%x: vector<8xbf16>, %y: vector<8xf32>) -> vector<8xbf16> {
+  %0 = arith.extf %x : vector<8xbf16> to vector<8xf32>
+  %1 = math.copysign %y, %0 : vector<8xf32>
+  %2 = arith.truncf %1 : vector<8xf32> to vector<8xbf16>
+  return %2 : vector<8xbf16>
 }

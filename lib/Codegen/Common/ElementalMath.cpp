@@ -320,9 +320,9 @@ static Value emitFloatUnary(ImplicitLocOpBuilder &b, Operation *op, ValueRange v
       .Case<prim::AtanhOp>(viaMath<math::AtanhOp>(b, v))
       .Case<prim::ErfOp>(viaMath<math::ErfOp>(b, v))
       .Case<prim::ErfcOp>(viaMath<math::ErfcOp>(b, v))
-      .Case([&](prim::ErfinvOp) { return emitErfinv(b, v[0]); })
+      .Case([&](prim::ErfinvOp) { return emitErfinv(b, v[0], isNarrow()); })
       .Case([&](prim::LgammaOp) { return emitLgamma(b, v[0], isNarrow()); })
-      .Case([&](prim::DigammaOp) { return emitDigamma(b, v[0]); })
+      .Case([&](prim::DigammaOp) { return emitDigamma(b, v[0], isNarrow()); })
       .Case([&](prim::BesselI0Op) {
         return isNarrow() ? emitRoughBessel(b, v[0], /*first=*/false) : emitBesselI0(b, v[0]);
       })

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Common/VectorMath.h"
 #include "VectorMathDivision.h"
-#include "VectorMathEmitter.h"
+#include "VectorMathRough.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -90,6 +90,20 @@ bool isAddedToOne(Value v) {
   });
 }
 
+/// The instruction that `op` may be, where the target has it and nearly right is enough.
+static Fp (*instructionFor(Operation *op, const ExpandMathOptions &options))(Fp) {
+  auto inexact = dyn_cast<arith::ArithFastMathInterface>(op);
+  if (!inexact || !options.hasExp2 ||
+      inexact.getFastMathFlagsAttr().getValue() != arith::FastMathFlags::afn ||
+      !getElementTypeOrSelf(op->getResult(0)).isF32())
+    return nullptr;
+  return isa<math::LogOp>(op)     ? vmath::hardwareLog
+         : isa<math::Log2Op>(op)  ? vmath::hardwareLog2
+         : isa<math::SqrtOp>(op)  ? vmath::hardwareSqrt
+         : isa<math::RsqrtOp>(op) ? vmath::hardwareRsqrt
+                                  : nullptr;
+}
+
 /// What replaces the results of `op`; empty for an operation that stays.
 SmallVector<Value> expand(Operation *op, Emitter &e) {
   auto in = [&](unsigned i) { return widened(e, op->getOperand(i)); };
@@ -105,9 +119,14 @@ SmallVector<Value> expand(Operation *op, Emitter &e) {
     if (isAddedToOne(op->getResult(0)))
       return {out(vmath::expBesideOne(in(0)))};
   }
-  if (auto log = dyn_cast<math::LogOp>(op);
-      log && e.options.hasExp2 && log.getFastmath() == arith::FastMathFlags::afn)
-    return {out(vmath::hardwareLog(in(0)))};
+  if (Fp(*function)(Fp) = instructionFor(op, e.options))
+    return {out(function(in(0)))};
+  // Of f32; rounded to 16 bits, LLVM would take the sign there, element by element.
+  if (isa<math::CopySignOp>(op) && e.options.hasScalarLanes &&
+      getElementTypeOrSelf(op->getResult(0)).isF32()) {
+    constexpr int64_t kSign = 0x80000000;
+    return {vmath::fromBits((bits(in(0)) & ~kSign) | (bits(in(1)) & kSign)).v};
+  }
   if (auto found = unaryFunctions().find(op->getName().getStringRef());
       found != unaryFunctions().end()) {
     if (found->second.native && !narrow)
@@ -264,11 +283,13 @@ public:
     hasHalfConversion = options.hasHalfConversion;
     bfloatConversion = options.bfloatConversion;
     losesNan = options.losesNan;
+    hasScalarLanes = options.hasScalarLanes;
   }
 
   void runOnOperation() override {
     ExpandMathOptions options{hasFma, hasAvx512, hasHalfConversion, bfloatConversion};
     options.losesNan = losesNan;
+    options.hasScalarLanes = hasScalarLanes;
     expandMath(getOperation(), options);
   }
 };
@@ -349,6 +370,21 @@ static void cutBfloats(arith::TruncFOp op) {
   op.erase();
 }
 
+/// bf16 as f32, where lanes are registers of their own: of words of two, one instruction each.
+static Value widenPairs(ImplicitLocOpBuilder &b, Value x, Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  if (!vector || vector.getRank() != 1 || vector.getDimSize(0) % 2 != 0)
+    return {};
+  auto words = VectorType::get({vector.getDimSize(0) / 2}, b.getI32Type());
+  auto all = [&](int64_t word) -> Value {
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(words, APInt(32, word)));
+  };
+  Value pairs = vector::BitCastOp::create(b, words, x);
+  Value low = arith::ShLIOp::create(b, pairs, all(16));
+  Value high = arith::AndIOp::create(b, pairs, all(0xffff0000));
+  return arith::BitcastOp::create(b, type, vector::InterleaveOp::create(b, low, high));
+}
+
 /// What replaces a conversion between f32 and a 16-bit float; null for one that stays. From bf16
 /// too, which any target can: a value of a type that the target lacks is rounded again, one element
 /// after the other, where LLVM carries it from block to block.
@@ -365,6 +401,8 @@ static Value expandConversion(Operation *op, const ExpandMathOptions &options) {
   Emitter emitter{builder, options};
   if (narrow.isBF16() && truncates && options.bfloatConversion == BfloatConversion::Flushing)
     return flushingTruncation(emitter, x, type);
+  if (narrow.isBF16() && !truncates && options.hasScalarLanes)
+    return widenPairs(builder, x, type);
   if ((narrow.isF16() && !options.hasHalfConversion) ||
       (narrow.isBF16() && options.bfloatConversion == BfloatConversion::None))
     return truncates ? truncateFloat(builder, x, narrow) : extendFloat(builder, x);

@@ -1,12 +1,14 @@
 //===- VectorMathBessel.cpp - Modified Bessel functions I0, I1 ------------===//
 //
 // e^-x I(x) as Chebyshev series (Clenshaw's recurrence, which does not cancel): up to 8
-// in x/4 - 1, of I1 divided by x; above, times sqrt(x), in 16/x - 1. In f64, also for
-// f32; in f32, without the terms that it has no bits for, for what is rounded to 16 bits.
+// in x/4 - 1, of I1 divided by x; above, times sqrt(x), in 16/x - 1.
+//
+// I(x) of f32 is a polynomial of x^2 up to 8, whose terms all have one sign, and above that one
+// of 1/x times e^x / sqrt(x), in f64 to 2^-31. What is rounded to 16 bits is the same in f32, of
+// fewer terms.
 //
 //===----------------------------------------------------------------------===//
-#include "VectorMathEmitter.h"
-#include <cmath>
+#include "VectorMathRough.h"
 
 using namespace mlir;
 namespace tcc::codegen {
@@ -49,11 +51,8 @@ constexpr double i1Large[] = {
     -0x1.0dbfd2e9e5443p-22, -0x1.048df49ca0373p-18, -0x1.cfd7f804aa9a6p-14, -0x1.3fda053fcdb4cp-7,
     0x1.8ea18b55b1514p-2};
 
-/// The sum of c_j T_j(u), but for terms of less than a bit of f32 where u is one.
+/// The sum of c_j T_j(u).
 Fp chebyshev(Fp u, llvm::ArrayRef<double> coefficients) {
-  constexpr double kLeast = 0x1p-26;
-  while (!u.isF64() && std::abs(coefficients.front()) < kLeast)
-    coefficients = coefficients.drop_front();
   Fp twice = u + u, b1 = u.constant(coefficients.front()), b2 = u.constant(0.0);
   for (double c : coefficients.drop_front().drop_back()) {
     Fp b0 = mulAdd(twice, b1, c - b2);
@@ -82,17 +81,94 @@ Fp bessel(Fp x, bool first) {
   return first ? copySign(y, x) : y;
 }
 
+/// Of f32, rounded once from 2^-31.
+Fp besselOfF32(Fp x, bool first) {
+  constexpr double near0[] = {0x1.3f90a42dc2211p-63,
+                              0x1.7111a4aae6531p-56,
+                              0x1.6a61819b86d4bp-47,
+                              0x1.4df4e9be2d843p-39,
+                              0x1.035ba33e50787p-31,
+                              0x1.2336496c4c11dp-24,
+                              0x1.c71ec78f4e9e9p-18,
+                              0x1.c71c3fc8ad2f0p-12,
+                              0x1.000001ec30e0bp-6,
+                              0x1.ffffffd046b06p-3,
+                              1.0},
+                   near1[] = {0x1.c1c4cc3ddf9d1p-68,
+                              0x1.380b734f31e7dp-60,
+                              0x1.3e30cb974b751p-51,
+                              0x1.4ef5081708144p-43,
+                              0x1.284200ad34faep-35,
+                              0x1.844f7a5748d1cp-28,
+                              0x1.6c17d9f3d3abcp-21,
+                              0x1.c71c57cedffd3p-15,
+                              0x1.5555567770201p-9,
+                              0x1.ffffffef8033dp-5,
+                              0.5};
+  constexpr double far0[] = {-0x1.11252c2c0c9c2p-3, 0x1.13a94af2e970bp+3, -0x1.ee0bc9b15c0b0p+0,
+                             0x1.5ce6157e877c1p-2,  0x1.e96c082d77e7ep-6, 0x1.e64e71c1fc793p-6,
+                             0x1.cb77d7826a4b5p-6,  0x1.988468332a893p-5, 0x1.9884533ca50ebp-2},
+                   far1[] = {-0x1.5474c0e28ce49p+1, -0x1.0b0e8723a95a6p+3, 0x1.e76470aabc04bp+0,
+                             -0x1.792dbf43be69fp-2, -0x1.5808f0c36ef71p-5, -0x1.531c4d7193b8bp-5,
+                             -0x1.7eec94830b148p-5, -0x1.326344132106dp-3, 0x1.9884533deff2ep-2};
+  Fp wide = toF64(x), a = atMost(abs(wide), 120); // from there on the result is infinite
+  Fp near = poly(a * a, first ? llvm::ArrayRef(near1) : llvm::ArrayRef(near0));
+  if (first)
+    near = near * wide;
+  // The root of an f32, after a step of Newton's.
+  Fp root =
+      toF64({x.e, math::RsqrtOp::create(x.e->builder, toF32(a).v, arith::FastMathFlags::afn)});
+  root = root * mulAdd(a * -0.5, root * root, 1.5);
+  Fp far = poly(root * root, first ? llvm::ArrayRef(far1) : llvm::ArrayRef(far0)) * root *
+           exp2RoughNormal(a * 0x1.71547652b82fep+0);
+  if (first)
+    far = copySign(far, wide);
+  return toF32(select(a <= 8.0, near, far));
+}
+
+/// Of f32, to 17 bits.
+Fp roughBessel(Fp x, bool first) {
+  constexpr double near0[] = {0x1.bc66bep-31,
+                              0x1.c71c60p-25,
+                              0x1.dae1b4p-18,
+                              0x1.c43c18p-12,
+                              0x1.002d06p-6,
+                              0x1.fff97ep-3,
+                              1.0},
+                   near1[] = {0x1.e7a7bcp-35, 0x1.3e3bbep-28, 0x1.77f6c8p-21, 0x1.c528160p-15,
+                              0x1.557a34p-9,  0x1.fffc3ep-5,  0x1.00000ep-1};
+  constexpr double far0[] = {0x1.fa34c8p-5, 0x1.83e1b2p-6, 0x1.99e93ep-5, 0x1.988410p-2},
+                   far1[] = {-0x1.4d276ep-4, -0x1.529594p-5, -0x1.32d260p-3, 0x1.9884a8p-2};
+  constexpr auto rough = arith::FastMathFlags::afn;
+  ImplicitLocOpBuilder &b = x.e->builder;
+  Fp a = abs(x), z = a * a;
+  Fp near = poly(z, first ? llvm::ArrayRef(near1) : llvm::ArrayRef(near0));
+  if (first)
+    near = near * x;
+  // e^x overflows before I does.
+  Fp root{x.e, math::ExpOp::create(b, (a * 0.5).v)},
+      inverse{x.e, math::RsqrtOp::create(b, a.v, rough)};
+  Fp far = poly(inverse * inverse, first ? llvm::ArrayRef(far1) : llvm::ArrayRef(far0)) * inverse;
+  far = far * root * root;
+  // infinity * 0 where the reciprocal has vanished.
+  far = select(a == a.infinity(), a, far);
+  if (first)
+    far = copySign(far, x);
+  return select(a <= 6.0, near, far);
+}
+
 } // namespace
 
 Value emitRoughBessel(ImplicitLocOpBuilder &b, Value x, bool first) {
   Emitter e{b, anyTarget};
-  return bessel({&e, x}, first).v;
+  return roughBessel({&e, x}, first).v;
 }
-Value emitBesselI0(ImplicitLocOpBuilder &b, Value x) {
-  return viaF64(b, x, [](Fp v) { return bessel(v, false); });
+static Value emitBessel(ImplicitLocOpBuilder &b, Value x, bool first) {
+  Emitter e{b, anyTarget};
+  bool isF32 = getElementTypeOrSelf(x.getType()).isF32();
+  return (isF32 ? besselOfF32({&e, x}, first) : bessel({&e, x}, first)).v;
 }
-Value emitBesselI1(ImplicitLocOpBuilder &b, Value x) {
-  return viaF64(b, x, [](Fp v) { return bessel(v, true); });
-}
+Value emitBesselI0(ImplicitLocOpBuilder &b, Value x) { return emitBessel(b, x, /*first=*/false); }
+Value emitBesselI1(ImplicitLocOpBuilder &b, Value x) { return emitBessel(b, x, /*first=*/true); }
 
 } // namespace tcc::codegen

@@ -5,7 +5,7 @@
 // one instruction (minps and maxps give the second operand on NaN).
 //
 //===----------------------------------------------------------------------===//
-#include "VectorMathEmitter.h"
+#include "VectorMathRough.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -372,6 +372,16 @@ static Fp intrinsic(StringRef name, Fp x) {
 Fp flushingExp2(Fp x) { return intrinsic("llvm.nvvm.ex2.approx.ftz.f32", x); }
 
 Fp hardwareLog(Fp x) { return intrinsic("llvm.nvvm.lg2.approx.f", x) * 0x1.62e43p-1; }
+
+Fp hardwareLog2(Fp x) { return intrinsic("llvm.nvvm.lg2.approx.ftz.f", x); }
+Fp hardwareSqrt(Fp x) { return intrinsic("llvm.nvvm.sqrt.approx.f", x); }
+Fp hardwareRsqrt(Fp x) { return intrinsic("llvm.nvvm.rsqrt.approx.f", x); }
+
+Fp roughQuotient(double x, Fp y) {
+  if (!y.e->options.hasExp2)
+    return x / y;
+  return intrinsic("llvm.nvvm.rcp.approx.ftz.f", y) * x;
+}
 
 Fp roughDivide(Fp x, Fp y) {
   return {x.e, arith::DivFOp::create(x.e->builder, x.v, y.v, arith::FastMathFlags::afn)};

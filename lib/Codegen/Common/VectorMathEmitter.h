@@ -223,30 +223,8 @@ Fp logistic(Fp x);
 /// multiplication and an addition.
 Fp exactF64(Fp (*function)(Fp), llvm::StringRef name, Fp x);
 
-/// Whether `v` is an operand of nothing but arithmetic that ends in roundings to 16 bits.
-bool isOnlyNarrowed(mlir::Value v);
-/// 2^x of an f32 by the target's instruction.
-Fp hardwareExp2(Fp x);
-/// The same by one of NVIDIA's that takes subnormals for zero.
-Fp flushingExp2(Fp x);
-/// log x of an f32 that is not negative, off by 2^-22 of one near one.
-Fp hardwareLog(Fp x);
-/// x / y of an f32 that is not huge, to 22 bits.
-Fp roughDivide(Fp x, Fp y);
-/// sin (or cos) of an f32 to 17 bits, small results included.
-Fp roughSin(Fp x, bool cosine);
-/// tan of an f32 to 17 bits.
-Fp roughTan(Fp x);
-/// log |Gamma(x)| of an f32 to 17 bits; between the poles off by 2^-20 of one.
-Fp roughLgamma(Fp x);
-/// sin or cos of an f32 whose size is at most 1, as accurate as those of any; `rough`: 17 bits do.
-Fp sinOfUnit(Fp x, bool cosine, bool rough);
-/// 1 + tanh u as a sigmoid of 2u, where `needsFactors`.
-void expandOnePlusTanh(mlir::Operation *root, const ExpandMathOptions &options);
 /// Chains of extremes as bare instructions, where those lose what is no number.
 void expandExtrema(mlir::Operation *root);
-/// Expands the functions in `root` whose result is only narrowed, roughly.
-void expandRough(mlir::Operation *root, const ExpandMathOptions &options);
 
 // The families' f64 halves.
 

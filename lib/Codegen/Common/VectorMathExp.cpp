@@ -13,7 +13,7 @@
 // latter those that would not be normal are nothing beside 1.
 //
 //===----------------------------------------------------------------------===//
-#include "VectorMathEmitter.h"
+#include "VectorMathRough.h"
 #include <cmath>
 
 namespace tcc::codegen::vmath {

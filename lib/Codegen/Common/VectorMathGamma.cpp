@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "VectorMathPair.h"
+#include "VectorMathRough.h"
 
 namespace tcc::codegen::vmath {
 namespace {

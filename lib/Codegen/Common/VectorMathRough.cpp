@@ -21,7 +21,7 @@
 // neither the reduction's rounding error nor an exact reciprocal.
 //
 //===----------------------------------------------------------------------===//
-#include "VectorMathEmitter.h"
+#include "VectorMathRough.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
@@ -104,15 +104,13 @@ static Fp onePlusErf(Scaled z, double whole) {
   return select(z.x < 0.0, t, whole - t);
 }
 
-static Fp onePlusTanh(Fp u) {
-  return roughDivide(u.constant(2.0), roughExp2(u * (-2 * log2e)) + 1.0);
-}
+static Fp onePlusTanh(Fp u) { return roughQuotient(2.0, roughExp2(u * (-2 * log2e)) + 1.0); }
 
 /// Alone: small results are about the argument itself.
 static Fp roughTanh(Fp x) {
   Fp y = abs(x), z = y * y;
   Fp near = mulAdd(y * z, poly(z, {-0x1.6e98eap-5, 0x1.0e721ep-3, -0x1.5547c6p-2}), y);
-  Fp far = 1.0 - roughDivide(y.constant(2.0), roughExp2(y * (2 * log2e)) + 1.0);
+  Fp far = 1.0 - roughQuotient(2.0, roughExp2(y * (2 * log2e)) + 1.0);
   return copySign(select(y < 0.5, near, far), x);
 }
 
@@ -220,10 +218,20 @@ static void divideByUniform(arith::DivFOp div, const ExpandMathOptions &options)
   div.erase();
 }
 
+static const llvm::StringMap<Fp (*)(Fp)> &roughFunctions() {
+  static const llvm::StringMap<Fp (*)(Fp)> table = {
+      {"math.exp", roughExp},     {"math.tanh", roughTanh},   {"math.tan", roughTan},
+      {"math.asinh", roughAsinh}, {"math.acosh", roughAcosh}, {"math.atanh", roughAtanh},
+      {"math.atan", roughAtan},   {"math.sinh", roughSinh},   {"math.cosh", roughCosh},
+      {"math.erfc", roughErfc}};
+  return table;
+}
+
 void expandRough(Operation *root, const ExpandMathOptions &options) {
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
-    if (isa<math::ErfOp, math::TanhOp, math::ExpOp, math::SinOp, math::CosOp, math::TanOp>(op) &&
+    bool ofOne = roughFunctions().contains(op->getName().getStringRef());
+    if ((ofOne || isa<math::ErfOp, math::SinOp, math::CosOp>(op)) &&
         getElementTypeOrSelf(op->getResult(0)).isF32())
       ops.push_back(op);
   });
@@ -236,10 +244,9 @@ void expandRough(Operation *root, const ExpandMathOptions &options) {
       ImplicitLocOpBuilder builder(op->getLoc(), op);
       Emitter emitter{builder, options};
       Fp x{&emitter, op->getOperand(0)};
-      Fp rough = isa<math::ExpOp>(op)    ? roughExp(x)
-                 : isa<math::TanhOp>(op) ? roughTanh(x)
-                 : isa<math::TanOp>(op)  ? roughTan(x)
-                                         : roughSin(x, isa<math::CosOp>(op));
+      auto found = roughFunctions().find(op->getName().getStringRef());
+      Fp rough =
+          found != roughFunctions().end() ? found->second(x) : roughSin(x, isa<math::CosOp>(op));
       op->getResult(0).replaceAllUsesWith(rough.v);
     }
     if (op->use_empty())

@@ -2,10 +2,10 @@
 //
 // Functions that the math dialect lacks. They are emitted when a kernel is built, not
 // by the pass, so they hold for every target. In f64, also for f32, whose erfinv needs fewer
-// terms; log Gamma of narrower types in f32.
+// terms; narrower types in f32 (VectorMathNarrow.cpp).
 //
 //===----------------------------------------------------------------------===//
-#include "VectorMathEmitter.h"
+#include "VectorMathRough.h"
 
 using namespace mlir;
 namespace tcc::codegen {
@@ -111,8 +111,15 @@ Value emitLgamma(ImplicitLocOpBuilder &b, Value x, bool narrow) {
   bool isF32 = getElementTypeOrSelf(x.getType()).isF32();
   return narrow && isF32 ? vmath::roughLgamma({&e, x}).v : vmath::viaF64(b, x, vmath::lgammaF64);
 }
-Value emitDigamma(ImplicitLocOpBuilder &b, Value x) { return vmath::viaF64(b, x, vmath::digamma); }
-Value emitErfinv(ImplicitLocOpBuilder &b, Value x) {
+Value emitDigamma(ImplicitLocOpBuilder &b, Value x, bool narrow) {
+  vmath::Emitter e{b, vmath::anyTarget};
+  bool isF32 = getElementTypeOrSelf(x.getType()).isF32();
+  return narrow && isF32 ? vmath::roughDigamma({&e, x}).v : vmath::viaF64(b, x, vmath::digamma);
+}
+Value emitErfinv(ImplicitLocOpBuilder &b, Value x, bool narrow) {
+  vmath::Emitter e{b, vmath::anyTarget};
+  if (narrow && getElementTypeOrSelf(x.getType()).isF32())
+    return vmath::roughErfinv({&e, x}).v;
   bool isF64 = getElementTypeOrSelf(x.getType()).isF64();
   return vmath::viaF64(b, x, isF64 ? vmath::erfinv : vmath::erfinvRough);
 }

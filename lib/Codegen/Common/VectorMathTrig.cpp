@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "VectorMathAngle.h"
+#include "VectorMathRough.h"
 
 using namespace mlir;
 namespace tcc::codegen::vmath {
@@ -188,9 +189,7 @@ std::pair<Fp, Fp> sincos(Fp x) {
 }
 Fp sin(Fp x) { return x.isF64() ? sinF64(x) : sinCosF32(x, true, false).sin; }
 Fp cos(Fp x) { return x.isF64() ? cosF64(x) : sinCosF32(x, false, true).cos; }
-/// Whether `v` is widened from 16 bits. Of such numbers below 10^5 none comes closer to a zero of
-/// sin or cos than 1.5e-5.
-static bool isWidened(Value v) {
+bool isWidened(Value v) {
   auto extended = v.getDefiningOp<arith::ExtFOp>();
   return extended && getElementTypeOrSelf(extended.getIn()).getIntOrFloatBitWidth() == 16;
 }
@@ -203,6 +202,7 @@ Fp roughSin(Fp x, bool cosine) {
   Fp shifted = cosine ? mulAdd(x, overPi, -0.5) + round : mulAdd(x, overPi, round);
   Fp n = cosine ? shifted - round + 0.5 : shifted - round;
   Fp r = mulAdd(n, middle, mulAdd(n, high, x));
+  // Of numbers of 16 bits below 10^5 none comes closer to a zero of sin or cos than 1.5e-5.
   if (!isWidened(x.v))
     r = mulAdd(n, last, r);
   Fp s = r * poly(r * r, {-0x1.83c4c2p-13, 0x1.105e1ap-7, -0x1.554f92p-3, 0x1.ffffe2p-1});

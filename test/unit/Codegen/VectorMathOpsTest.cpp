@@ -291,67 +291,80 @@ TEST_CASE("what is only rounded to bf16 is computed to 17 bits") {
     const char *body; ///< %g from %x
     double (*exact)(double);
   };
-  const Case cases[] = {{R"(%c = arith.constant dense<0.707106769> : vector<64xf32>
+  const Case cases[] = {
+      {R"(%c = arith.constant dense<0.707106769> : vector<64xf32>
           %z = arith.mulf %x, %c : vector<64xf32>
           %f = math.erf %z : vector<64xf32>
           %s = arith.addf %f, %one : vector<64xf32>
           %h = arith.mulf %x, %half : vector<64xf32>
           %g = arith.mulf %h, %s : vector<64xf32>)",
-                         [](double x) { return 0.5 * x * std::erfc(-x * double(0.707106769f)); }},
-                        {R"(%z = arith.mulf %x, %half : vector<64xf32>
+       [](double x) { return 0.5 * x * std::erfc(-x * double(0.707106769f)); }},
+      {R"(%z = arith.mulf %x, %half : vector<64xf32>
           %f = math.tanh %z : vector<64xf32>
           %s = arith.addf %one, %f : vector<64xf32>
           %g = arith.mulf %x, %s : vector<64xf32>)",
-                         [](double x) { return 2 * x / (1 + std::exp(-x)); }},
-                        {R"(%k = arith.constant dense<1.7> : vector<64xf32>
+       [](double x) { return 2 * x / (1 + std::exp(-x)); }},
+      {R"(%k = arith.constant dense<1.7> : vector<64xf32>
           %z = arith.mulf %k, %x : vector<64xf32>
           %f = math.tanh %z : vector<64xf32>
           %s = arith.addf %f, %one : vector<64xf32>
           %h = arith.mulf %half, %x : vector<64xf32>
           %g = arith.mulf %s, %h : vector<64xf32>)",
-                         [](double x) { return x / (1 + std::exp(-2 * double(1.7f) * x)); }},
-                        {R"(%n = arith.negf %x : vector<64xf32>
+       [](double x) { return x / (1 + std::exp(-2 * double(1.7f) * x)); }},
+      {R"(%n = arith.negf %x : vector<64xf32>
           %f = math.exp %n : vector<64xf32>
           %s = arith.addf %one, %f : vector<64xf32>
           %g = arith.divf %x, %s : vector<64xf32>)",
-                         [](double x) { return x / (1 + std::exp(-x)); }},
-                        {"%g = math.exp %x : vector<64xf32>", [](double x) { return std::exp(x); }},
-                        {R"(%d = arith.constant 3.7e-20 : f32
+       [](double x) { return x / (1 + std::exp(-x)); }},
+      {"%g = math.exp %x : vector<64xf32>", [](double x) { return std::exp(x); }},
+      {R"(%d = arith.constant 3.7e-20 : f32
           %s = vector.broadcast %d : f32 to vector<64xf32>
           %g = arith.divf %x, %s : vector<64xf32>)",
-                         [](double x) { return x / double(3.7e-20f); }},
-                        {"%g = math.sin %x : vector<64xf32>", [](double x) { return std::sin(x); }},
-                        {"%g = math.cos %x : vector<64xf32>", [](double x) { return std::cos(x); }},
-                        {"%g = math.tan %x : vector<64xf32>", [](double x) { return std::tan(x); }},
-                        {R"(%k = arith.constant dense<1.0e5> : vector<64xf32>
+       [](double x) { return x / double(3.7e-20f); }},
+      {"%g = math.sin %x : vector<64xf32>", [](double x) { return std::sin(x); }},
+      {"%g = math.cos %x : vector<64xf32>", [](double x) { return std::cos(x); }},
+      {"%g = math.tan %x : vector<64xf32>", [](double x) { return std::tan(x); }},
+      {"%g = math.asinh %x : vector<64xf32>", [](double x) { return std::asinh(x); }},
+      {"%z = arith.mulf %x, %large : vector<64xf32>\n%g = math.asinh %z : vector<64xf32>",
+       [](double x) { return std::asinh(double(float(x) * 1.0e37f)); }},
+      {"%g = math.acosh %x : vector<64xf32>", [](double x) { return std::acosh(x); }},
+      {"%z = arith.mulf %x, %small : vector<64xf32>\n%g = math.atanh %z : vector<64xf32>",
+       [](double x) { return std::atanh(double(float(x) * 0.08f)); }},
+      {"%g = math.atan %x : vector<64xf32>", [](double x) { return std::atan(x); }},
+      {"%g = math.sinh %x : vector<64xf32>", [](double x) { return std::sinh(x); }},
+      {"%g = math.cosh %x : vector<64xf32>", [](double x) { return std::cosh(x); }},
+      {"%g = math.erfc %x : vector<64xf32>", [](double x) { return std::erfc(x); }},
+      {R"(%k = arith.constant dense<1.0e5> : vector<64xf32>
           %z = arith.mulf %x, %k : vector<64xf32>
           %g = math.tan %z : vector<64xf32>)",
-                         [](double x) { return std::tan(double(float(x) * 1.0e5f)); }},
-                        {R"(%k = arith.constant dense<7.7e3> : vector<64xf32>
+       [](double x) { return std::tan(double(float(x) * 1.0e5f)); }},
+      {R"(%k = arith.constant dense<7.7e3> : vector<64xf32>
           %z = arith.mulf %x, %k : vector<64xf32>
           %g = math.sin %z : vector<64xf32>)",
-                         [](double x) { return std::sin(double(float(x) * 7.7e3f)); }},
-                        {R"(%k = arith.constant dense<1.0e5> : vector<64xf32>
+       [](double x) { return std::sin(double(float(x) * 7.7e3f)); }},
+      {R"(%k = arith.constant dense<1.0e5> : vector<64xf32>
           %z = arith.mulf %x, %k : vector<64xf32>
           %g = math.cos %z : vector<64xf32>)",
-                         [](double x) { return std::cos(double(float(x) * 1.0e5f)); }},
-                        {R"(%k = arith.constant dense<8.1e3> : vector<64xf32>
+       [](double x) { return std::cos(double(float(x) * 1.0e5f)); }},
+      {R"(%k = arith.constant dense<8.1e3> : vector<64xf32>
           %l = arith.mulf %x, %k : vector<64xf32>
           %n = arith.truncf %l : vector<64xf32> to vector<64xf16>
           %z = arith.extf %n : vector<64xf16> to vector<64xf32>
           %g = math.sin %z : vector<64xf32>)",
-                         [](double x) { return std::sin(double(_Float16(float(x) * 8.1e3f))); }},
-                        {R"(
+       [](double x) { return std::sin(double(_Float16(float(x) * 8.1e3f))); }},
+      {R"(
           %g = math.tanh %x : vector<64xf32>)",
-                         [](double x) { return std::tanh(x); }},
-                        {R"(%n = arith.truncf %x : vector<64xf32> to vector<64xf16>
+       [](double x) { return std::tanh(x); }},
+      {R"(%n = arith.truncf %x : vector<64xf32> to vector<64xf16>
           %z = arith.extf %n : vector<64xf16> to vector<64xf32>
           %c = math.cos %z : vector<64xf32>
           %g = math.sin %c : vector<64xf32>)",
-                         [](double x) { return std::sin(std::cos(double(_Float16(float(x))))); }}};
+       [](double x) { return std::sin(std::cos(double(_Float16(float(x))))); }}};
   for (const Case &c : cases) {
     std::string body = "%one = arith.constant dense<1.0> : vector<64xf32>\n"
-                       "%half = arith.constant dense<0.5> : vector<64xf32>\n" +
+                       "%half = arith.constant dense<0.5> : vector<64xf32>\n"
+                       "%small = arith.constant dense<0.08> : vector<64xf32>\n"
+                       "%large = arith.constant dense<1.0e37> : vector<64xf32>\n" +
                        std::string(c.body) +
                        "\n%r = arith.truncf %g : vector<64xf32> to vector<64xbf16>";
     INFO(body);
@@ -374,7 +387,27 @@ TEST_CASE("what is only rounded to bf16 is computed to 17 bits") {
     // Half a unit of bf16, and a little.
     CHECK(worst < 0x1p-8 * (1 + 0x1p-7));
   }
-  // Infinities and NaN.
+  // Infinities, NaN and zeros.
+  struct Edge {
+    const char *name;
+    uint16_t of[4]; // infinity, -infinity, NaN (0x7fc0 stands for any), -0
+  } edges[] = {
+      {"tanh", {0x3f80, 0xbf80, 0x7fc0, 0x8000}},  {"asinh", {0x7f80, 0xff80, 0x7fc0, 0x8000}},
+      {"acosh", {0x7f80, 0x7fc0, 0x7fc0, 0x7fc0}}, {"atanh", {0x7fc0, 0x7fc0, 0x7fc0, 0x8000}},
+      {"atan", {0x3fc9, 0xbfc9, 0x7fc0, 0x8000}},  {"sinh", {0x7f80, 0xff80, 0x7fc0, 0x8000}},
+      {"cosh", {0x7f80, 0x7f80, 0x7fc0, 0x3f80}},  {"erfc", {0, 0x4000, 0x7fc0, 0x3f80}}};
+  for (const Edge &edge : edges) {
+    INFO(edge.name);
+    Compiled function("vector<4xf32>", "f32", "vector<4xbf16>",
+                      "%g = math." + std::string(edge.name) + R"( %x : vector<4xf32>
+    %r = arith.truncf %g : vector<4xf32> to vector<4xbf16>)",
+                      "native", true);
+    float x[4] = {INFINITY, -INFINITY, NAN, -0.0f}, y = 0;
+    uint16_t r[4];
+    function.run(x, &y, r);
+    for (int i = 0; i < 4; ++i)
+      CHECK((edge.of[i] == 0x7fc0 ? (r[i] & 0x7fff) > 0x7f80 : r[i] == edge.of[i]));
+  }
   Compiled gelu("vector<4xf32>", "f32", "vector<4xbf16>", R"(
     %one = arith.constant dense<1.0> : vector<4xf32>
     %f = math.erf %x : vector<4xf32>
@@ -388,16 +421,6 @@ TEST_CASE("what is only rounded to bf16 is computed to 17 bits") {
   CHECK(r[1] == 0);
   CHECK((r[2] & 0x7fff) > 0x7f80);
   CHECK(r[3] == 0x3f80);
-  Compiled tangent("vector<4xf32>", "f32", "vector<4xbf16>", R"(
-    %g = math.tanh %x : vector<4xf32>
-    %r = arith.truncf %g : vector<4xf32> to vector<4xbf16>)",
-                   "native", true);
-  x[3] = -0.0f;
-  tangent.run(x, &y, r);
-  CHECK(r[0] == 0x3f80);
-  CHECK(r[1] == 0xbf80);
-  CHECK((r[2] & 0x7fff) > 0x7f80);
-  CHECK(r[3] == 0x8000);
   x[3] = 0;
   Compiled sine("vector<4xf32>", "f32", "vector<4xbf16>", R"(
     %g = math.sin %x : vector<4xf32>

@@ -35,6 +35,7 @@ def ExpandMathPass : Tcc_Pass<"tcc-codegen-expand-math"> {
     Option<"hasFma", "has-fma", "bool", "true", "The target has fused multiply-add">,
     Option<"hasAvx512", "has-avx512", "bool", "false", "The target has AVX-512">,
     Option<"hasHalfConversion", "has-half-conversion", "bool", "true", "The target converts f16 vectors">,
+    Option<"hasScalarLanes", "has-scalar-lanes", "bool", "false", "Lanes are registers of their own">,
     Option<"losesNan", "loses-nan", "bool", "false", "The target's instructions for extremes lose a NaN">,
     Option<"bfloatConversion", "bfloat-conversion", "::tcc::codegen::ExpandMathOptions::BfloatConversion",
            "::tcc::codegen::ExpandMathOptions::BfloatConversion::Exact", "How the target rounds f32 vectors to bf16",

@@ -78,8 +78,8 @@ std::unique_ptr<mlir::Pass> createExpandMathPass(const ExpandMathOptions &option
 // The builder inserts into a function of a module. No pass is needed after them.
 /// `narrow`: the result is rounded to 16 bits, and `x` an f32.
 mlir::Value emitLgamma(mlir::ImplicitLocOpBuilder &b, mlir::Value x, bool narrow = false);
-mlir::Value emitDigamma(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
-mlir::Value emitErfinv(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+mlir::Value emitDigamma(mlir::ImplicitLocOpBuilder &b, mlir::Value x, bool narrow = false);
+mlir::Value emitErfinv(mlir::ImplicitLocOpBuilder &b, mlir::Value x, bool narrow = false);
 /// The modified Bessel functions of the first kind; of f32, for a result that is rounded to 16
 /// bits, that of order 0 or the first.
 mlir::Value emitRoughBessel(mlir::ImplicitLocOpBuilder &b, mlir::Value x, bool first);
