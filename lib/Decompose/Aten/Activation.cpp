@@ -132,7 +132,7 @@ LogicalResult logSigmoid(AtenNode &a) {
 
 LogicalResult mish(AtenNode &a) {
   Value x = wideSelf(a);
-  return a.give(a.b.mul(x, a.b.tanh(softplusOf(a.b, x))));
+  return a.give(a.b.mul(x, tanhOfSoftplus(a.b, x)));
 }
 
 LogicalResult softsign(AtenNode &a) {

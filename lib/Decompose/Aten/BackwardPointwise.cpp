@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Idioms/Gelu.h"
 #include <numbers>
 
 using namespace mlir;
@@ -85,14 +86,9 @@ LogicalResult silu(AtenNode &a) {
   return a.give(b.mul(gradient(a), b.mul(s, b.add(b.mul(x, b.sub(one, s)), 1.0))));
 }
 
-/// log(1 + e^x)
-Value softplusOf(PrimBuilder &b, Value x) {
-  return b.add(b.maximum(x, 0.0), b.unary<prim::Log1pOp>(b.exp(b.neg(b.abs(x)))));
-}
-
 LogicalResult mish(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = wideTensor(a, "self"), t = b.tanh(softplusOf(b, x)), one = b.scalar(1, b.elem(x));
+  Value x = wideTensor(a, "self"), t = tanhOfSoftplus(b, x), one = b.scalar(1, b.elem(x));
   Value slope = b.mul(b.mul(x, b.logistic(x)), b.sub(one, b.mul(t, t)));
   return a.give(b.mul(gradient(a), b.add(t, slope)));
 }

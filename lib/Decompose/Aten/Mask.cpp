@@ -99,17 +99,31 @@ LogicalResult oneHot(AtenNode &a) {
   return a.give(b.compare(P::eq, b.unsqueeze(x, {-1}), each));
 }
 
+/// The boundaries of all rows one behind the other, and where those of each value's row begin.
+std::pair<Value, Value> boundariesInOne(PrimBuilder &b, Value boundaries, Value values,
+                                        int64_t last, int64_t n) {
+  Dims outer = b.dims(boundaries), rows = b.dims(values);
+  outer.pop_back();
+  Type i64 = b.builder().getI64Type();
+  Value row = b.mul(b.iota({b.productOf(outer)}, 0, i64), static_cast<double>(n));
+  outer.push_back(b.dim(1));
+  return {b.reshape(boundaries, {b.productOf(b.dims(boundaries))}),
+          b.broadcastTo(b.reshape(row, outer), rows)};
+}
+
 } // namespace
 
 Value tcc::aten::countByHalving(PrimBuilder &b, Value boundaries, Value values, int64_t n,
                                 Halving how) {
   int64_t last = b.rank(boundaries) - 1;
   Type i64 = b.builder().getI64Type();
-  Value count = b.full(b.dims(values), 0, i64);
+  Value count = b.full(b.dims(values), 0, i64), before;
+  if (last > 0)
+    std::tie(boundaries, before) = boundariesInOne(b, boundaries, values, last, n);
   for (int64_t step = llvm::bit_floor<uint64_t>(n); step > 0; step /= 2) {
     Value next = b.add(count, static_cast<double>(step));
     Value place = b.sub(b.minimum(next, static_cast<double>(n)), 1.0);
-    Value e = last == 0 ? b.take(boundaries, place, 0) : b.takeAlong(boundaries, place, last);
+    Value e = b.take(boundaries, before ? b.add(place, before) : place, 0);
     Value stop = how == Halving::LeftOfNan
                      ? b.logicalNot(b.compare(P::lt, e, values))
                      : b.compare(how == Halving::Right ? P::gt : P::ge, e, values);

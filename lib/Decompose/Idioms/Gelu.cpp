@@ -15,3 +15,9 @@ Value tcc::geluTanh(PrimBuilder &b, Value x) {
   Value inner = b.mul(b.add(x, b.mul(cube, 0.044715)), std::sqrt(2.0) * std::numbers::inv_sqrtpi);
   return b.mul(b.mul(x, 0.5), b.add(b.tanh(inner), 1.0));
 }
+
+Value tcc::tanhOfSoftplus(PrimBuilder &b, Value x) {
+  Value e = b.exp(b.minimum(x, 20.0)); // from there on it is 1
+  Value n = b.mul(e, b.add(e, 2.0));
+  return b.div(n, b.add(n, 2.0));
+}

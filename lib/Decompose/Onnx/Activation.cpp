@@ -85,7 +85,7 @@ LogicalResult hardSwish(NodeContext &c) {
 }
 
 LogicalResult mish(NodeContext &c) {
-  return pointwise(c, [](PrimBuilder &b, Value x) { return b.mul(x, b.tanh(softplus(b, x))); });
+  return pointwise(c, [](PrimBuilder &b, Value x) { return b.mul(x, tanhOfSoftplus(b, x)); });
 }
 
 LogicalResult softplusRule(NodeContext &c) { return pointwise(c, softplus); }
