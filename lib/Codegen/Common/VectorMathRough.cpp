@@ -101,7 +101,9 @@ static Fp onePlusErf(Scaled z, double whole) {
   }
   p.back() += whole == 1 ? 1 : 0;
   Fp t = roughExp2(-poly(abs(z.x), p));
-  return select(z.x < 0.0, t, whole - t);
+  // Of a negative z t, else whole - t: a comparison that gives a number, and a sign that whatever
+  // multiplies it drops, instead of a choice.
+  return abs(select(z.x < 0.0, t.constant(0.0), t.constant(whole)) - t);
 }
 
 static Fp onePlusTanh(Fp u) { return roughQuotient(2.0, roughExp2(u * (-2 * log2e)) + 1.0); }
