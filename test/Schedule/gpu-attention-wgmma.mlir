@@ -234,3 +234,47 @@ func.func @odd_head(%q: tensor<384x512x68xbf16>, %k: tensor<384x512x68xbf16>, %v
   } -> tensor<384x512x68xbf16>
   return
 }
+
+// One image's heads are few tiles: 64 queries each, not all keys in one turn of 128.
+// CHECK-LABEL: @one_image
+// CHECK: sm_90a = <form = wgmma_attention, threads = 256, rows = 64, columns = 112,
+func.func @one_image(%q: tensor<12x197x64xbf16>, %k: tensor<12x197x64xbf16>, %v: tensor<12x197x64xbf16>) {
+  %0 = kernel.launch attention "attention" ins(%q, %k, %v : tensor<12x197x64xbf16>, tensor<12x197x64xbf16>, tensor<12x197x64xbf16>) sizes() {
+  ^bb0(%a: tensor<12x197x64xbf16>, %b: tensor<12x197x64xbf16>, %c: tensor<12x197x64xbf16>):
+    %1 = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<12x197x64xbf16>, tensor<12x197x64xbf16>) -> tensor<12x197x197xf32>
+    %2 = prim.reduce max %1 [2] : (tensor<12x197x197xf32>) -> tensor<12x197xf32>
+    %3 = prim.broadcast %2 axes [0, 1] sizes() : (tensor<12x197xf32>) -> tensor<12x197x197xf32>
+    %4 = prim.sub %1, %3 : (tensor<12x197x197xf32>, tensor<12x197x197xf32>) -> tensor<12x197x197xf32>
+    %5 = prim.exp %4 : (tensor<12x197x197xf32>) -> tensor<12x197x197xf32>
+    %6 = prim.reduce sum %5 [2] : (tensor<12x197x197xf32>) -> tensor<12x197xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes() : (tensor<12x197xf32>) -> tensor<12x197x197xf32>
+    %8 = prim.div %5, %7 : (tensor<12x197x197xf32>, tensor<12x197x197xf32>) -> tensor<12x197x197xf32>
+    %9 = prim.cast %8 : (tensor<12x197x197xf32>) -> tensor<12x197x197xbf16>
+    %10 = prim.dot %9, %c batch [0] x [0] contract [2] x [1] : (tensor<12x197x197xbf16>, tensor<12x197x64xbf16>) -> tensor<12x197x64xf32>
+    %11 = prim.cast %10 : (tensor<12x197x64xf32>) -> tensor<12x197x64xbf16>
+    kernel.yield %11 : tensor<12x197x64xbf16>
+  } -> tensor<12x197x64xbf16>
+  return
+}
+
+// Many short tiles: the queries of two are on their way.
+// CHECK-LABEL: @short
+// CHECK: sm_90a = <form = wgmma_attention, threads = 384, vectors = 2, rows = 128, columns = 128,
+func.func @short(%q: tensor<384x128x64xbf16>, %k: tensor<384x128x64xbf16>, %v: tensor<384x128x64xbf16>) {
+  %0 = kernel.launch attention "attention" ins(%q, %k, %v : tensor<384x128x64xbf16>, tensor<384x128x64xbf16>, tensor<384x128x64xbf16>) sizes() {
+  ^bb0(%a: tensor<384x128x64xbf16>, %b: tensor<384x128x64xbf16>, %c: tensor<384x128x64xbf16>):
+    %1 = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<384x128x64xbf16>, tensor<384x128x64xbf16>) -> tensor<384x128x128xf32>
+    %2 = prim.reduce max %1 [2] : (tensor<384x128x128xf32>) -> tensor<384x128xf32>
+    %3 = prim.broadcast %2 axes [0, 1] sizes() : (tensor<384x128xf32>) -> tensor<384x128x128xf32>
+    %4 = prim.sub %1, %3 : (tensor<384x128x128xf32>, tensor<384x128x128xf32>) -> tensor<384x128x128xf32>
+    %5 = prim.exp %4 : (tensor<384x128x128xf32>) -> tensor<384x128x128xf32>
+    %6 = prim.reduce sum %5 [2] : (tensor<384x128x128xf32>) -> tensor<384x128xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes() : (tensor<384x128xf32>) -> tensor<384x128x128xf32>
+    %8 = prim.div %5, %7 : (tensor<384x128x128xf32>, tensor<384x128x128xf32>) -> tensor<384x128x128xf32>
+    %9 = prim.cast %8 : (tensor<384x128x128xf32>) -> tensor<384x128x128xbf16>
+    %10 = prim.dot %9, %c batch [0] x [0] contract [2] x [1] : (tensor<384x128x128xbf16>, tensor<384x128x64xbf16>) -> tensor<384x128x64xf32>
+    %11 = prim.cast %10 : (tensor<384x128x64xf32>) -> tensor<384x128x64xbf16>
+    kernel.yield %11 : tensor<384x128x64xbf16>
+  } -> tensor<384x128x64xbf16>
+  return
+}

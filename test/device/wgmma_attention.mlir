@@ -17,7 +17,7 @@ func.func @attention(%q: tensor<3x256x64xbf16>, %k: tensor<3x256x64xbf16>, %v: t
   return %heads : tensor<3x256x64xbf16>
 }
 // In one turn, in two, and in tiles of 64 queries.
-func.func @attention_tails(%q: tensor<2x197x64xf16>, %k: tensor<2x197x64xf16>, %v: tensor<2x197x80xf16>) -> tensor<2x197x80xf16> attributes {test.schedules = [#gpu.schedule<form = wgmma_attention, threads = 384, rows = 128, columns = 208, shared_bytes = 177232, most_blocks = 132, index_bits = 32>, #gpu.schedule<form = wgmma_attention, threads = 384, rows = 128, columns = 112, shared_bytes = 103504, most_blocks = 132, index_bits = 32>, #gpu.schedule<form = wgmma_attention, threads = 256, rows = 64, columns = 64, shared_bytes = 58448, most_blocks = 264, index_bits = 32>]} {
+func.func @attention_tails(%q: tensor<2x197x64xf16>, %k: tensor<2x197x64xf16>, %v: tensor<2x197x80xf16>) -> tensor<2x197x80xf16> attributes {test.schedules = [#gpu.schedule<form = wgmma_attention, threads = 384, rows = 128, columns = 208, shared_bytes = 177248, most_blocks = 132, index_bits = 32>, #gpu.schedule<form = wgmma_attention, threads = 384, rows = 128, columns = 112, shared_bytes = 103520, most_blocks = 132, index_bits = 32>, #gpu.schedule<form = wgmma_attention, threads = 384, vectors = 2, rows = 128, columns = 112, shared_bytes = 119904, most_blocks = 1, index_bits = 32>, #gpu.schedule<form = wgmma_attention, threads = 256, rows = 64, columns = 64, shared_bytes = 58464, most_blocks = 264, index_bits = 32>]} {
   %dot = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<2x197x64xf16>, tensor<2x197x64xf16>) -> tensor<2x197x197xf32>
   %c = prim.constant dense<1.250000000e-01> : tensor<f32>
   %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<2x197x197xf32>
@@ -68,7 +68,7 @@ func.func @attention_256(%q: tensor<2x100x256xbf16>, %k: tensor<2x200x256xbf16>,
   %heads = prim.cast %wide_y : (tensor<2x100x256xf32>) -> tensor<2x100x256xbf16>
   return %heads : tensor<2x100x256xbf16>
 }
-func.func @attention_causal(%q: tensor<2x300x64xbf16>, %k: tensor<2x300x64xbf16>, %v: tensor<2x300x64xbf16>) -> tensor<2x300x64xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma_attention, threads = 384, rows = 128, columns = 112, shared_bytes = 74832, most_blocks = 132, index_bits = 32>, #gpu.schedule<form = wgmma_attention, threads = 256, rows = 64, columns = 64, shared_bytes = 42064, most_blocks = 396, index_bits = 32>]} {
+func.func @attention_causal(%q: tensor<2x300x64xbf16>, %k: tensor<2x300x64xbf16>, %v: tensor<2x300x64xbf16>) -> tensor<2x300x64xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma_attention, threads = 384, rows = 128, columns = 112, shared_bytes = 74848, most_blocks = 132, index_bits = 32>, #gpu.schedule<form = wgmma_attention, threads = 256, rows = 64, columns = 64, shared_bytes = 42080, most_blocks = 396, index_bits = 32>, #gpu.schedule<form = wgmma_attention, threads = 256, vectors = 2, rows = 64, columns = 64, shared_bytes = 50272, most_blocks = 3, index_bits = 32>]} {
   %dot = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<2x300x64xbf16>, tensor<2x300x64xbf16>) -> tensor<2x300x300xf32>
   %c = prim.constant dense<1.250000000e-01> : tensor<f32>
   %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<2x300x300xf32>

@@ -156,8 +156,9 @@ unsigned BoxedAttentionTile::resident(const BoxedAttention &a) const {
   return resident;
 }
 
-BoxedAttentionTile::BoxedAttentionTile(const BoxedAttention &a, unsigned rows, unsigned keys)
-    : rows(rows), keys(keys) {
+BoxedAttentionTile::BoxedAttentionTile(const BoxedAttention &a, unsigned rows, unsigned keys,
+                                       unsigned queryStages)
+    : rows(rows), keys(keys), queryStages(queryStages) {
   // Boxes of 64 columns, side by side.
   auto bytes = [](int64_t rows, int64_t columns) {
     return static_cast<unsigned>(rows * llvm::alignTo(columns, BoxOperand::columns) * 2);

@@ -39,16 +39,17 @@ std::optional<BoxedAttention> boxedAttention(kernel::LaunchOp launch);
 struct BoxedAttentionTile {
   static constexpr unsigned groupRows = 64; ///< of a warp group that multiplies
   static constexpr unsigned stages = 2;     ///< of keys and of values
-  static constexpr unsigned barriers = 2 + 4 * stages;
+  static constexpr unsigned barriers = 6 * stages;
 
   unsigned rows, keys;
+  unsigned queryStages;                      ///< tiles of queries on their way: 1 or 2
   unsigned queryBytes, keyBytes, valueBytes; ///< of a stage
 
-  BoxedAttentionTile(const BoxedAttention &a, unsigned rows, unsigned keys);
+  BoxedAttentionTile(const BoxedAttention &a, unsigned rows, unsigned keys, unsigned queryStages);
 
   unsigned consumers() const { return rows / groupRows; }
   unsigned threads() const { return 128 * (consumers() + 1); }
-  unsigned keyOffset() const { return queryBytes; }
+  unsigned keyOffset() const { return queryStages * queryBytes; }
   unsigned valueOffset() const { return keyOffset() + stages * keyBytes; }
   unsigned barrierOffset() const { return valueOffset() + stages * valueBytes; }
   /// With room to begin at a multiple of 1024.

@@ -27,7 +27,7 @@ using namespace tcc::codegen::device;
 
 WgmmaAttentionEmitter::WgmmaAttentionEmitter(KernelFrame &f, const BoxedAttention &attention)
     : WordArithmetic(f), a(attention), form(attention.form),
-      t(attention, f.schedule.getRows(), f.schedule.getColumns()),
+      t(attention, f.schedule.getRows(), f.schedule.getColumns(), f.schedule.getVectors()),
       values(productFrom(f, form.values)),
       byValues{tensorType(form.scores.getLhs()).getElementType(), unsigned(attention.width)} {
   hasUpper = llvm::any_of(a.mask.bounds, [](const KeyBound &bound) { return bound.isUpper; });
@@ -62,11 +62,8 @@ WgmmaAttentionEmitter::State WgmmaAttentionEmitter::State::of(ValueRange values)
 Value WgmmaAttentionEmitter::sharedAt(Value offset) { return bytesBehind(shared, offset); }
 
 Value WgmmaAttentionEmitter::barrier(Barrier which, Value stage) {
-  auto number = static_cast<int64_t>(which), first = static_cast<int64_t>(Barrier::FullKeys);
-  if (number > first)
-    number = first + (number - first) * int64_t(BoxedAttentionTile::stages);
-  Value offset = c(t.barrierOffset() + 8 * number);
-  return sharedAt(stage ? add(mul(stage, 8), offset) : offset);
+  int64_t number = static_cast<int64_t>(which) * BoxedAttentionTile::stages;
+  return sharedAt(add(mul(stage, 8), c(t.barrierOffset() + 8 * number)));
 }
 
 Value WgmmaAttentionEmitter::tensorMap(unsigned which) {
@@ -92,7 +89,8 @@ void WgmmaAttentionEmitter::forTiles(function_ref<void()> body) {
   b.setInsertionPointToStart(loop.getBody());
   Value round = loop.getInductionVar();
   turnsBefore = loop.getRegionIterArg(0);
-  tileParity = band(round, 1);
+  queryStage = t.queryStages == 1 ? c(0) : band(round, 1);
+  queryParity = t.queryStages == 1 ? band(round, 1) : band(shr(round, 1), 1);
   f.e.nested([&] {
     prepareTask(add(arith::MulIOp::create(b, round, grid), placeIn(round)));
     prepareKeys();
@@ -181,9 +179,9 @@ void WgmmaAttentionEmitter::prepare() {
     auto init = [&](Value at, unsigned arrivals) {
       NVVM::MBarrierInitOp::create(b, at, c(arrivals), Value());
     };
-    init(barrier(Barrier::FullQueries), 1);
-    init(barrier(Barrier::EmptyQueries), t.consumers());
     for (unsigned i = 0; i < BoxedAttentionTile::stages; ++i) {
+      init(barrier(Barrier::FullQueries, c(i)), 1);
+      init(barrier(Barrier::EmptyQueries, c(i)), t.consumers());
       init(barrier(Barrier::FullKeys, c(i)), 1);
       init(barrier(Barrier::FullValues, c(i)), 1);
       init(barrier(Barrier::EmptyKeys, c(i)), t.consumers());
@@ -221,11 +219,12 @@ SmallVector<Value> WgmmaAttentionEmitter::placeOf(const BoxOperand &box, unsigne
 }
 
 void WgmmaAttentionEmitter::fetchQueries() {
-  awaitBarrier(b, barrier(Barrier::EmptyQueries), bxor(tileParity, 1));
-  Value full = barrier(Barrier::FullQueries);
+  awaitBarrier(b, barrier(Barrier::EmptyQueries, queryStage), bxor(queryParity, 1));
+  Value full = barrier(Barrier::FullQueries, queryStage);
   expectBytes(b, full, t.queryBytes);
+  Value begin = mul(queryStage, t.queryBytes);
   for (unsigned i = 0; i < a.depth; i += BoxOperand::columns)
-    copyBox(b, sharedAt(c(int64_t(i) * t.rows * 2)), tensorMap(0),
+    copyBox(b, sharedAt(add(begin, c(int64_t(i) * t.rows * 2))), tensorMap(0),
             placeOf(a.queries, 0, to32(rowTile), c(i)), full);
 }
 
@@ -358,9 +357,6 @@ void WgmmaAttentionEmitter::compute() {
   consumer = sub(shr(warp, 2), c(1));
   lane = band(tid, 31);
   leads = equal(band(tid, 127), c(0));
-  constexpr int64_t kGroupBytes = int64_t(BoxedAttentionTile::groupRows) * BoxOperand::columns * 2;
-  left = WgmmaOperand::at(b, add(sharedAddress, mul(consumer, kGroupBytes)),
-                          int64_t(t.rows) * BoxOperand::columns * 2, /*byInner=*/true);
   // The first group begins. After each tile it is its turn again.
   f.when(equal(consumer, c(t.consumers() - 1)), [&] { passTurn(); });
   forTiles([&] { computeTile(); });
@@ -368,9 +364,13 @@ void WgmmaAttentionEmitter::compute() {
 
 void WgmmaAttentionEmitter::computeTile() {
   prepareThread();
+  constexpr int64_t kGroupBytes = int64_t(BoxedAttentionTile::groupRows) * BoxOperand::columns * 2;
+  Value queries = add(mul(queryStage, t.queryBytes), mul(consumer, kGroupBytes));
+  left = WgmmaOperand::at(b, add(sharedAddress, queries), int64_t(t.rows) * BoxOperand::columns * 2,
+                          /*byInner=*/true);
   Value first = c(0), stage = stageOf(first);
   SmallVector<Value> seen = seenKeys(keyAt(first));
-  awaitBarrier(b, barrier(Barrier::FullQueries), tileParity);
+  awaitBarrier(b, barrier(Barrier::FullQueries, queryStage), queryParity);
   awaitBarrier(b, barrier(Barrier::FullKeys, stage), parityOf(first));
   State state;
   state.results = LLVM::ZeroOp::create(b, wgmmaSums(b, a.width, b.getF32Type()));
@@ -382,7 +382,7 @@ void WgmmaAttentionEmitter::computeTile() {
   state = visitAll(wholeFrom, wholeTo, state, /*isMasked=*/false);
   if (hasLower)
     state = visitAll(wholeTo, blocks, state, /*isMasked=*/true);
-  giveBack(Barrier::EmptyQueries, {});
+  giveBack(Barrier::EmptyQueries, queryStage);
   Value last = sub(blocks, c(1));
   stage = stageOf(last);
   awaitBarrier(b, barrier(Barrier::FullValues, stage), parityOf(last));
@@ -405,7 +405,8 @@ void WgmmaAttentionEmitter::run() {
 
 void device::emitWgmmaAttentionKernel(KernelFrame &f) {
   BoxedAttention attention = *boxedAttention(f.launch);
-  BoxedAttentionTile tile(attention, f.schedule.getRows(), f.schedule.getColumns());
+  BoxedAttentionTile tile(attention, f.schedule.getRows(), f.schedule.getColumns(),
+                          f.schedule.getVectors());
   f.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       f.b.getI32IntegerAttr(static_cast<int32_t>(tile.resident(attention))));
   WgmmaAttentionEmitter(f, attention).run();

@@ -50,7 +50,7 @@ private:
     EmptyKeys,
     EmptyValues
   };
-  mlir::Value barrier(Barrier which, mlir::Value stage = {});
+  mlir::Value barrier(Barrier which, mlir::Value stage);
   mlir::Value stageOf(mlir::Value turn) {
     return band(add(turnsBefore, turn), BoxedAttentionTile::stages - 1);
   }
@@ -96,6 +96,7 @@ private:
     mlir::Value factor, isNaN;
   };
   RowScale finalScale(mlir::Value row, mlir::Value top, mlir::Value total);
+  void exchangeBlocks(llvm::MutableArrayRef<mlir::Value> own);
   void store(const State &state);
 
   const BoxedAttention &a;
@@ -107,7 +108,8 @@ private:
   bool hasUpper, hasLower, hasTail;  ///< what hides keys: bounds, the end of the last block
   mlir::Value shared, sharedAddress; ///< aligned to 1024
   mlir::Value tid, warp;
-  mlir::Value turnsBefore, tileParity; ///< blocks of keys, and tiles (modulo 2), before this tile
+  mlir::Value turnsBefore;             ///< blocks of keys before this tile
+  mlir::Value queryStage, queryParity; ///< of this tile
   mlir::Value batchNumber;
   llvm::SmallVector<mlir::Value> batch, otherRows; ///< index
   mlir::Value rowTile;                             ///< the tile's first row along the tiled axis

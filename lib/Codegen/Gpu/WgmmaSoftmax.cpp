@@ -346,13 +346,24 @@ WgmmaAttentionEmitter::RowScale WgmmaAttentionEmitter::finalScale(Value row, Val
   return scale;
 }
 
-/// Two neighbours at a time: four lanes fill 16 or 32 bytes.
+/// Eight neighbours at a time, where the width has as many as four lanes store at once, else two: a
+/// lane gets a block of eight columns for its pairs of four of them.
 void WgmmaAttentionEmitter::store(const State &state) {
   auto sum = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, x, y); };
-  Value ownColumn = mul(band(lane, 3), 2);
+  constexpr int64_t kBlock = 8, kLanes = 4; // columns; lanes that have a row
+  bool wide = a.width % (kBlock * kLanes) == 0;
+  unsigned neighbours = wide ? kBlock : 2;
+  Value ownColumn = mul(band(lane, kLanes - 1), neighbours);
   for (unsigned row = 0; row < kRows; ++row) {
     Value total = overRow(state.totals[row], sum);
     Value top = arith::MulFOp::create(b, state.tops[row], number(a.scale));
+    // The lane's results in the order in which it stores them; before that all lanes exchange them.
+    SmallVector<Value> own;
+    for (int64_t i = 2 * row; i < a.width / 2; i += 4)
+      for (int64_t part : {0, 1})
+        own.push_back(LLVM::ExtractValueOp::create(b, state.results, i + part));
+    for (size_t first = 0; wide && first < own.size(); first += kBlock)
+      exchangeBlocks(MutableArrayRef(own).slice(first, kBlock));
     auto storeRow = [&] {
       f.e.forget();
       RowScale finally = finalScale(rows[row], top, total);
@@ -362,20 +373,20 @@ void WgmmaAttentionEmitter::store(const State &state) {
       Value linear = f.e.index(0);
       for (auto [i, extent] : llvm::zip(rowAxesAt(rows[row]), values.rows))
         linear = f.e.addIndex(f.e.mulIndex(linear, extent), i);
-      f.e.setLanes(2);
-      for (int64_t i = 2 * row; i < a.width / 2; i += 4) {
-        SmallVector<Value> pair;
-        for (int64_t part : {0, 1}) {
-          Value result = LLVM::ExtractValueOp::create(b, state.results, i + part);
+      f.e.setLanes(neighbours);
+      for (size_t first = 0; first < own.size(); first += neighbours) {
+        SmallVector<Value> run;
+        for (Value result : ArrayRef(own).slice(first, neighbours)) {
           result = arith::MulFOp::create(b, result, finally.factor);
           if (finally.isNaN)
             result = arith::SelectOp::create(b, finally.isNaN, number(0), result);
-          pair.push_back(result);
+          run.push_back(result);
         }
-        Value column = toIndex(add(ownColumn, c(i / 4 * 8)));
+        Value column = toIndex(add(ownColumn, c(int64_t(first) * kLanes)));
         f.e.bindAligned(column);
-        values.store(f, batchNumber, linear, Coord::affine(column, 1),
-                     vector::FromElementsOp::create(b, VectorType::get({2}, b.getF32Type()), pair));
+        values.store(
+            f, batchNumber, linear, Coord::affine(column, 1),
+            vector::FromElementsOp::create(b, VectorType::get({neighbours}, b.getF32Type()), run));
       }
       f.e.setLanes(1);
     };
@@ -383,5 +394,31 @@ void WgmmaAttentionEmitter::store(const State &state) {
       f.e.nested(storeRow);
     else
       f.when(f.less(rows[row], f.e.index(a.rows)), storeRow);
+  }
+}
+
+/// `own`: the lane's pairs of four blocks of eight columns. It gets all pairs of one of the blocks,
+/// that which has the lane's number among the row's four: lanes that are two apart exchange two
+/// blocks, then neighbours one.
+void WgmmaAttentionEmitter::exchangeBlocks(MutableArrayRef<Value> own) {
+  auto isSet = [&](int64_t bit) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, band(lane, bit), c(0));
+  };
+  auto choose = [&](Value which, Value x, Value y) -> Value {
+    return arith::SelectOp::create(b, which, x, y);
+  };
+  for (unsigned distance : {2u, 1u}) {
+    Value isUpper = isSet(distance);
+    // Of each run of so many words a lane keeps a half, and gets the same of the other lane.
+    SmallVector<Value> next(own.size());
+    for (size_t first = 0; first < own.size(); first += 4 * distance)
+      for (unsigned i = 0; i < 2 * distance; ++i) {
+        Value low = own[first + i], high = own[first + 2 * distance + i];
+        Value kept = choose(isUpper, high, low);
+        Value got = exchangeLanes(b, choose(isUpper, low, high), distance);
+        next[first + i] = choose(isUpper, got, kept);
+        next[first + 2 * distance + i] = choose(isUpper, kept, got);
+      }
+    llvm::copy(next, own.begin());
   }
 }

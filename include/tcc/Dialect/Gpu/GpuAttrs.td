@@ -50,7 +50,7 @@ def Gpu_ScheduleAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedule", "schedule"> 
     | `skinny_mma` | each block computes `columns` columns of few rows on matrix units, whose warps share what is summed, `depth` steps of 64 bytes a round; columns that are weights are read `kept` steps ahead, at first before earlier work ends |
     | `attention` | each block keeps the results of `rows` queries and goes over the keys, `columns` at a time |
     | `mma_attention` | the same on the matrix units, `vectors` tiles of keys on their way, `row_threads` threads for each query; `split` blocks share the keys |
-    | `wgmma_attention` | the same on the matrix units of sm_90a, one block of queries after the other by at most `most_blocks` blocks |
+    | `wgmma_attention` | the same on the matrix units of sm_90a, one block of queries after the other by at most `most_blocks` blocks, `vectors` of them on their way |
 
     A block has `threads` threads and asks for `shared_bytes` of dynamic shared memory; a launch for
     `scratch_bytes` of the device's, in which the `split` blocks meet that share a row, columns, a tile or keys.
