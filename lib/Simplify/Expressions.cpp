@@ -1,7 +1,7 @@
 //===- Expressions.cpp - All rewrites of expressions together -------------===//
 //
 // tcc-simplify-expressions runs the patterns of tcc-simplify-algebra,
-// -cast-chains, -selects, -views and -broadcasts until none matches: a vanished
+// -cast-chains, -selects, -views, -broadcasts and -gathers until none matches: a vanished
 // cast brings two additions together, a composed slice two transposes.
 //
 //===----------------------------------------------------------------------===//
@@ -43,6 +43,7 @@ public:
           populateSelectPatterns(patterns);
           populateViewPatterns(patterns);
           populateBroadcastPatterns(patterns);
+          populateGatherPatterns(patterns);
         })))
       signalPassFailure();
   }

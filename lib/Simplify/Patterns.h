@@ -16,6 +16,7 @@ void populateCastPatterns(mlir::RewritePatternSet &patterns);
 void populateSelectPatterns(mlir::RewritePatternSet &patterns);
 void populateViewPatterns(mlir::RewritePatternSet &patterns);
 void populateBroadcastPatterns(mlir::RewritePatternSet &patterns);
+void populateGatherPatterns(mlir::RewritePatternSet &patterns);
 
 /// Applies the patterns until none matches; regions keep their structure.
 mlir::LogicalResult rewriteAll(mlir::ModuleOp module,

@@ -108,6 +108,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createAlgebraPass(); });
   mlir::registerPass([] { return tcc::createCastChainsPass(); });
   mlir::registerPass([] { return tcc::createSelectsPass(); });
+  mlir::registerPass([] { return tcc::createGathersPass(); });
   mlir::registerPass([] { return tcc::createSimplifyViewsPass(); });
   mlir::registerPass([] { return tcc::createBroadcastsPass(); });
   mlir::registerPass([] { return tcc::createFoldScalesPass(&weights); });

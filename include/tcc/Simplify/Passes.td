@@ -138,8 +138,8 @@ def FoldConstantsPass : Tcc_Pass<"tcc-simplify-fold-constants"> {
 def ExpressionsPass : Tcc_Pass<"tcc-simplify-expressions"> {
   let summary = "Rewrite expressions to simpler ones";
   let description = [{
-    The patterns of tcc-simplify-algebra, -cast-chains, -selects, -views and -broadcasts together,
-    until none matches: a vanished cast brings two additions together, a composed slice two
+    The patterns of tcc-simplify-algebra, -cast-chains, -selects, -views, -broadcasts and -gathers
+    together, until none matches: a vanished cast brings two additions together, a composed slice two
     transposes.
 
     ```mlir before
@@ -299,6 +299,35 @@ def BroadcastsPass : Tcc_Pass<"tcc-simplify-broadcasts"> {
     Runs within a fixed point, because the result is a broadcast again. The pipeline runs it as a
     part of tcc-simplify-expressions; alone, it is for tests.
   }];
+}
+
+def GathersPass : Tcc_Pass<"tcc-simplify-gathers"> {
+  let summary = "Gather before computing";
+  let description = [{
+    A loss takes one element a row of a log-softmax. Where it is gathered from the argument, what a
+    row is reduced to is enough, and no row is computed as a whole or written.
+
+    ```mlir before
+    func.func @f(%x: tensor<8x100xf32>, %s: tensor<8x1xf32>, %i: tensor<8x1xi64>) -> tensor<8x1xf32> {
+      %0 = prim.broadcast %s axes [0, 1] sizes() : (tensor<8x1xf32>) -> tensor<8x100xf32>
+      %1 = prim.sub %x, %0 : (tensor<8x100xf32>, tensor<8x100xf32>) -> tensor<8x100xf32>
+      %2 = prim.take_along %1, %i axis 1 : (tensor<8x100xf32>, tensor<8x1xi64>) -> tensor<8x1xf32>
+      return %2 : tensor<8x1xf32>
+    }
+    ```
+    ```mlir after
+    func.func @f(%arg0: tensor<8x100xf32>, %arg1: tensor<8x1xf32>, %arg2: tensor<8x1xi64>) -> tensor<8x1xf32> {
+      %0 = prim.take_along %arg0, %arg2 axis 1 : (tensor<8x100xf32>, tensor<8x1xi64>) -> tensor<8x1xf32>
+      %1 = prim.broadcast %arg1 axes [0, 1] sizes() : (tensor<8x1xf32>) -> tensor<8x1xf32>
+      %2 = prim.sub %0, %1 : (tensor<8x1xf32>, tensor<8x1xf32>) -> tensor<8x1xf32>
+      return %2 : tensor<8x1xf32>
+    }
+    ```
+
+    Runs within a fixed point, since each operator moved behind a gather shows the next. The pipeline
+    runs it as a part of tcc-simplify-expressions; alone, it is for tests.
+  }];
+  let dependentDialects = ["::tcc::prim::PrimDialect"];
 }
 
 def LoopCountersPass : Tcc_Pass<"tcc-simplify-loop-counters"> {

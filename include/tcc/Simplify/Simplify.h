@@ -15,7 +15,7 @@ class WeightTable;
 /// lib/Simplify/CommonSubexpressions.cpp.
 std::unique_ptr<mlir::Pass> createCommonSubexpressionsPass();
 
-/// tcc-simplify-expressions: the five families below together, until none matches.
+/// tcc-simplify-expressions: the six families below together, until none matches.
 std::unique_ptr<mlir::Pass> createExpressionsPass();
 /// tcc-simplify-algebra: arithmetic that is known beforehand.
 std::unique_ptr<mlir::Pass> createAlgebraPass();
@@ -27,6 +27,8 @@ std::unique_ptr<mlir::Pass> createSelectsPass();
 std::unique_ptr<mlir::Pass> createSimplifyViewsPass();
 /// tcc-simplify-broadcasts: compute before repeating.
 std::unique_ptr<mlir::Pass> createBroadcastsPass();
+/// tcc-simplify-gathers: gather before computing.
+std::unique_ptr<mlir::Pass> createGathersPass();
 
 /// tcc-simplify-loop-counters: loops count on the host. After tcc-simplify-expressions.
 std::unique_ptr<mlir::Pass> createLoopCountersPass();
