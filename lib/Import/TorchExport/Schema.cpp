@@ -184,11 +184,34 @@ bool fromJSON(const json::Value &value, Node &out, json::Path path) {
   return true;
 }
 
+/// PyTorch 2.11 states the places and the counts of unique values in the type of the values; its
+/// kernels give int64, whatever that is.
+static void correctIndexTypes(Graph &graph) {
+  for (const Node &node : graph.nodes) {
+    bool findsUnique = llvm::is_contained({"torch.ops.aten.unique_dim.default",
+                                           "torch.ops.aten.unique_consecutive.default",
+                                           "torch.ops.aten._unique2.default"},
+                                          node.target);
+    if (!findsUnique || node.outputs.empty())
+      continue;
+    for (const Argument &output : ArrayRef(node.outputs).drop_front()) {
+      const json::Object *tensor = output.value->getAsObject();
+      std::optional<StringRef> name = tensor ? tensor->getString("name") : std::nullopt;
+      if (auto found = name ? graph.tensors.find(*name) : graph.tensors.end();
+          found != graph.tensors.end())
+        found->second.dtype = DType::I64;
+    }
+  }
+}
+
 bool fromJSON(const json::Value &value, Graph &out, json::Path path) {
-  return read(value, "inputs", out.inputs, path) && read(value, "outputs", out.outputs, path) &&
-         read(value, "nodes", out.nodes, path) &&
-         readMap(value, "tensor_values", out.tensors, path) &&
-         readMap(value, "sym_int_values", out.integers, path);
+  if (!read(value, "inputs", out.inputs, path) || !read(value, "outputs", out.outputs, path) ||
+      !read(value, "nodes", out.nodes, path) ||
+      !readMap(value, "tensor_values", out.tensors, path) ||
+      !readMap(value, "sym_int_values", out.integers, path))
+    return false;
+  correctIndexTypes(out);
+  return true;
 }
 
 bool fromJSON(const json::Value &value, InputSpec &out, json::Path path) {

@@ -197,3 +197,15 @@ TEST_CASE("inputs in containers, constants left out") {
   CHECK(m.main().getNumArguments() == 3);
   CHECK(m.main().getNumResults() == 2);
 }
+
+TEST_CASE("places and counts of unique floats are integers, though PyTorch 2.11 states floats") {
+  Imported m("unique-2.11.pt2");
+  std::vector<std::string> types;
+  for (Type type : m.main().getFunctionType().getResults())
+    types.push_back(Imported::str(cast<RankedTensorType>(type).getElementType()));
+  INFO(m.type());
+  CHECK(types.front() == "f32");
+  for (size_t i = 1; i < types.size(); ++i)
+    CHECK(types[i] == "i64");
+  CHECK(types.size() > 1);
+}
