@@ -40,7 +40,7 @@ func.func @open(%x: tensor<?xi64>, %i: tensor<30000xi64>, %u: tensor<30000xi64>,
 
 // Few updates of rows are done in one phase, with two bits a row in shared memory.
 // CHECK-LABEL: @few
-// CHECK: <form = scatter, threads = 512, lanes = 8, row_threads = 8, shared_bytes = 41384, split = 264, index_bits = 32>
+// CHECK: <form = scatter, threads = 512, lanes = 8, row_threads = 8, shared_bytes = 41384, split = 264, index_bits = 32, resident = 2>
 func.func @few(%x: tensor<100000x64xbf16>, %i: tensor<4096x1xi64>, %u: tensor<4096x64xbf16>) {
   %0 = kernel.launch special "scatter_along" ins(%x, %i, %u : tensor<100000x64xbf16>, tensor<4096x1xi64>, tensor<4096x64xbf16>) sizes() {
   ^bb0(%a: tensor<100000x64xbf16>, %b: tensor<4096x1xi64>, %c: tensor<4096x64xbf16>):

@@ -185,7 +185,7 @@ TEST_CASE("attention by mma.sync: every tile, stages, keys shared by warps and b
     constexpr unsigned shared = 240 << 10, scratch = 1 << 20, bits = 32;
     return codegen::device::Schedule::get(&context(), Form::MmaAttention, t.threads, 1, stages,
                                           t.rowThreads, 0, t.rows, t.keys, 0, shared, 0, split,
-                                          split > 1 ? scratch : 0, bits, false);
+                                          split > 1 ? scratch : 0, bits, 0);
   };
   Heads plain{2, 70, 200, 64, 48}, masked{1, 150, 260, 32, 32};
   masked.score = causal(masked, 20);
@@ -381,7 +381,7 @@ TEST_CASE("the general form of attention: threads of a row, rows and keys of a t
       checkWith(h.text(), h.inputs(),
                 codegen::device::Schedule::get(&context(), Form::Attention, w.threads, 1, 1,
                                                w.rowThreads, 0, w.rows, w.keys, w.depth, 0, 0, 1, 0,
-                                               32, false));
+                                               32, 0));
     }
 }
 

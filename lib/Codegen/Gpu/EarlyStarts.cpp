@@ -171,7 +171,8 @@ Schedule withStarts(Schedule s, Starts starts) {
   return Schedule::get(s.getContext(), s.getForm(), s.getThreads(), s.getLanes(), s.getVectors(),
                        s.getRowThreads(), s.getKept(), s.getRows(), s.getColumns(), s.getDepth(),
                        s.getSharedBytes(), s.getMostBlocks(), s.getSplit(), scratch,
-                       s.getIndexBits(), starts.nextEarly, starts.nextBeside, starts.beside);
+                       s.getIndexBits(), s.getResident(), starts.nextEarly, starts.nextBeside,
+                       starts.beside);
 }
 
 class EarlyStartsPass : public tcc::impl::EarlyStartsPassBase<EarlyStartsPass> {

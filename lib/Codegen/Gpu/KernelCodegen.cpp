@@ -82,10 +82,9 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
   bool sorts = schedule.getScratchBytes() && schedule.getForm() == Form::Line;
   bool updates = (schedule.getScratchBytes() || schedule.getRowThreads()) &&
                  schedule.getForm() == Form::Scatter;
-  // What notes rows in shared memory has two blocks of a multiprocessor (TouchedRows.cpp).
-  if (sorts || updates)
+  if (unsigned resident = schedule.getResident(); resident || sorts || updates)
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                      b.getI32IntegerAttr(updates && schedule.getSharedBytes() ? 2 : 1));
+                      b.getI32IntegerAttr(std::max(resident, 1u)));
   KernelFrame frame(launch, function, schedule, arch);
   switch (schedule.getForm()) {
   case Form::Loop:

@@ -17,11 +17,11 @@ struct ScheduleChoice {
   unsigned rowThreads = 0, kept = 0;
   unsigned rows = 0, columns = 0, depth = 0;
   unsigned sharedBytes = 0, mostBlocks = 0, split = 1, scratchBytes = 0, indexBits = 64;
+  unsigned resident = 0;
 
   Schedule attr(mlir::MLIRContext *context) const {
     return Schedule::get(context, form, threads, lanes, vectors, rowThreads, kept, rows, columns,
-                         depth, sharedBytes, mostBlocks, split, scratchBytes, indexBits,
-                         /*nextEarly=*/false);
+                         depth, sharedBytes, mostBlocks, split, scratchBytes, indexBits, resident);
   }
 };
 
@@ -47,6 +47,9 @@ bool scheduleBlockOrder(ScheduleChoice &choice, mlir::RankedTensorType x, unsign
 void scheduleCollect(ScheduleChoice &choice, prim::NonzeroOp op, const GpuArch &arch);
 /// The way to run a launch of kind row.
 void scheduleRow(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
+/// Whether a row kernel should do `op`, which reduces axes before others: rows are short, and
+/// enough for a thread each.
+bool reducesBeforeLines(prim::ReduceOp op, const GpuArch &arch);
 
 /// Replaces the last of `all`, in which nothing is chosen yet, by the ways to run a launch of kind
 /// attention, best first.

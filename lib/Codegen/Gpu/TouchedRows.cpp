@@ -53,6 +53,7 @@ bool device::scheduleTouchedRows(ScheduleChoice &s, kernel::LaunchOp launch, con
   int64_t accesses = std::max(list.slots, list.updates) * across;
   constexpr int64_t kBlocks = 2; // of a multiprocessor
   s.threads = kThreads;
+  s.resident = kBlocks;
   s.lanes = lanes;
   s.rowThreads = unsigned(std::min<int64_t>(GpuArch::warp, llvm::PowerOf2Ceil(across)));
   s.sharedBytes = unsigned(bytes);

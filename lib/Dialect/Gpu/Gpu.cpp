@@ -37,8 +37,12 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, Form form, unsigned thre
                                    unsigned vectors, unsigned rowThreads, unsigned /*kept*/,
                                    unsigned rows, unsigned columns, unsigned depth,
                                    unsigned /*sharedBytes*/, unsigned mostBlocks, unsigned split,
-                                   unsigned /*scratchBytes*/, unsigned indexBits,
+                                   unsigned /*scratchBytes*/, unsigned indexBits, unsigned resident,
                                    bool /*nextEarly*/, bool nextBeside, bool beside) {
+  constexpr unsigned kMostThreads = 2048; // of a multiprocessor
+  if (resident * threads > kMostThreads)
+    return emitError() << resident << " blocks of " << threads
+                       << " threads do not fit a multiprocessor";
   bool tiles = form == Form::Product || form == Form::Wgmma || form == Form::Attention ||
                form == Form::MmaAttention;
   if (indexBits != 32 && indexBits != 64)

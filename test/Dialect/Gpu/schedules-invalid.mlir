@@ -7,6 +7,13 @@ func.func @f() attributes {s = #gpu.schedule<form = loop, threads = 256, index_b
 
 // -----
 
+// expected-error @+1 {{5 blocks of 512 threads do not fit a multiprocessor}}
+func.func @f() attributes {s = #gpu.schedule<form = scatter, threads = 512, resident = 5>} {
+  return
+}
+
+// -----
+
 // expected-error @+1 {{row_threads is 96, which is no part of 256 threads}}
 func.func @f() attributes {s = #gpu.schedule<form = row, threads = 256, row_threads = 96>} {
   return

@@ -52,7 +52,8 @@ def Gpu_ScheduleAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedule", "schedule"> 
     | `mma_attention` | the same on the matrix units, `vectors` tiles of keys on their way, `row_threads` threads for each query; `split` blocks share the keys |
     | `wgmma_attention` | the same on the matrix units of sm_90a, one block of queries after the other by at most `most_blocks` blocks, `vectors` of them on their way |
 
-    A block has `threads` threads and asks for `shared_bytes` of dynamic shared memory; a launch for
+    A block has `threads` threads, and registers such that `resident` blocks (0: as the form says) fit a
+    multiprocessor; it asks for `shared_bytes` of dynamic shared memory; a launch for
     `scratch_bytes` of the device's, in which the `split` blocks meet that share a row, columns, a tile or keys.
     Indices have `index_bits` bits. With `next_early` the next kernel of the stream may start once all blocks of
     this one have; with `next_beside`, once all of them know that the work before this one has ended. That
@@ -67,6 +68,7 @@ def Gpu_ScheduleAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedule", "schedule"> 
                         Gpu_DefaultSize<"0">:$shared_bytes, Gpu_DefaultSize<"0">:$most_blocks,
                         Gpu_DefaultSize<"1">:$split, Gpu_DefaultSize<"0">:$scratch_bytes,
                         Gpu_DefaultSize<"64">:$index_bits,
+                        Gpu_DefaultSize<"0">:$resident,
                         DefaultValuedParameter<"bool", "false">:$next_early,
                         DefaultValuedParameter<"bool", "false">:$next_beside,
                         DefaultValuedParameter<"bool", "false">:$beside);
@@ -74,9 +76,9 @@ def Gpu_ScheduleAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedule", "schedule"> 
     AttrBuilder<(ins "::tcc::gpu::Form":$form, "unsigned":$threads, "unsigned":$lanes, "unsigned":$vectors,
                      "unsigned":$rowThreads, "unsigned":$kept, "unsigned":$rows, "unsigned":$columns,
                      "unsigned":$depth, "unsigned":$sharedBytes, "unsigned":$mostBlocks, "unsigned":$split,
-                     "unsigned":$scratchBytes, "unsigned":$indexBits, "bool":$nextEarly), [{
+                     "unsigned":$scratchBytes, "unsigned":$indexBits, "unsigned":$resident), [{
       return $_get($_ctxt, form, threads, lanes, vectors, rowThreads, kept, rows, columns, depth, sharedBytes,
-                   mostBlocks, split, scratchBytes, indexBits, nextEarly, false, false);
+                   mostBlocks, split, scratchBytes, indexBits, resident, false, false, false);
     }]>
   ];
 }
