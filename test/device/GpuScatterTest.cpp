@@ -469,3 +469,29 @@ TEST_CASE("rows that are updated by runs") {
   check(bags, {random(DType::F32, {90, 48}), indices({700}, 0, 89),
                Tensor::ofIntegers(DType::I64, {150}, begins)});
 }
+
+TEST_CASE("updates that replace: a block notes the last one of each place of its tile") {
+  auto replaced = [](const std::string &x, const std::string &i, unsigned axis, const char *type) {
+    std::string one = tensor(x, type), u = tensor(i, type), places = tensor(i, "i64");
+    return function("%x: " + one + ", %i: " + places + ", %u: " + u, one,
+                    "%y = prim.scatter_along assign %x, %i, %u axis " + std::to_string(axis) +
+                        " : (" + one + ", " + places + ", " + u + ") -> " + one);
+  };
+  auto notes = [](const std::string &text) { return scheduleOf(text).getRows() > 0; };
+  for (auto [type, d] : {std::pair("f32", DType::F32), {"bf16", DType::BF16}, {"i8", DType::I8}}) {
+    // Lines along memory, some of whose updates go nowhere; lines across, the last of a tile fewer.
+    std::string text = replaced("41x300", "41x99", 1, type);
+    CHECK(notes(text));
+    check(text, {random(d, {41, 300}), indices({41, 99}, -9, 320), random(d, {41, 99})});
+    text = replaced("3x50x33", "3x40x33", 1, type);
+    CHECK(notes(text));
+    check(text, {random(d, {3, 50, 33}), indices({3, 40, 33}, 0, 49), random(d, {3, 40, 33})});
+  }
+  // One line, whose places several blocks have.
+  std::string text = replaced("30001", "700", 0, "i64");
+  CHECK(notes(text));
+  check(text, {random(DType::I64, {30001}), indices({700}, 0, 30000), random(DType::I64, {700})});
+  for (const GpuArch &arch : GpuArch::all())
+    if (!arch.simulated)
+      checkAssembles(ptxOf(replaced("64x100x65", "64x50x65", 1, "bf16"), arch), arch);
+}

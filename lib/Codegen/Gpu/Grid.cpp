@@ -174,6 +174,8 @@ static OpFoldResult scatterGrid(HostIndex h, kernel::LaunchOp launch, Schedule s
                                 : sortedScatterItems(*UpdateList::of(op), s));
   SmallVector<OpFoldResult> extents = prim::dimsOf(h.b, launch.getLoc(), launch.getResult(0));
   if (auto along = dyn_cast<prim::ScatterAlongOp>(op)) {
+    if (s.getRows())
+      return h.b.getIndexAttr(notedScatterTiles(along, s));
     extents.erase(extents.begin() + along.getAxis());
     if (s.getDepth())
       return h.volume(extents);

@@ -10,7 +10,7 @@
 // - scatter_nd: a thread has one place of the axes that are not indexed, in all slices; its block
 //   first copies what the updates leave unchanged.
 // - Both, where there are many updates: these are sorted first (SortedScatter.cpp,
-// LineScatter.cpp).
+// LineScatter.cpp), or their numbers noted where the last one counts (NotedScatter.cpp).
 // - scatter_runs: threads have rows (RunScatter.cpp).
 // - insert_slice: a point is either updated or not; there is nothing to meet. A thread has a
 //   vector of a row where rows are updated as a whole.
@@ -412,6 +412,8 @@ void device::emitScatterKernel(KernelFrame &f) {
     return emitRunScatter(f);
   if (f.schedule.getRowThreads())
     return emitSortedScatter(f);
+  if (f.schedule.getRows())
+    return emitNotedScatter(f);
   if (f.schedule.getDepth())
     return emitLineScatter(f);
   llvm::TypeSwitch<Operation *>(op)

@@ -51,6 +51,11 @@ void emitSortedScatter(KernelFrame &f);
 /// nothing chosen, where another is better.
 bool scheduleLineScatter(ScheduleChoice &choice, mlir::Operation *op, const GpuArch &arch);
 void emitLineScatter(KernelFrame &f);
+/// The way to run a scatter of what replaces what was there by tiles of the result; false, with
+/// nothing chosen, where another is better.
+bool scheduleNotedScatter(ScheduleChoice &choice, mlir::Operation *op, const GpuArch &arch);
+int64_t notedScatterTiles(prim::ScatterAlongOp op, Schedule schedule);
+void emitNotedScatter(KernelFrame &f);
 /// Rows that are updated by runs.
 void scheduleRunScatter(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
 void emitRunScatter(KernelFrame &f);

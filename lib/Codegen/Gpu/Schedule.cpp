@@ -282,7 +282,8 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
       scheduleRunScatter(s, launch, arch);
       return {s.attr(launch.getContext())};
     }
-    bool sorts = scheduleLineScatter(s, op, arch) || scheduleSortedScatter(s, launch, arch);
+    bool sorts = scheduleNotedScatter(s, op, arch) || scheduleLineScatter(s, op, arch) ||
+                 scheduleSortedScatter(s, launch, arch);
     if (auto along = dyn_cast<prim::ScatterAlongOp>(op); along && !sorts)
       s.split = partsOfScatter(along, arch);
     if (auto slice = dyn_cast<prim::InsertSliceOp>(op))

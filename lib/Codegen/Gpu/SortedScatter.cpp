@@ -22,6 +22,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "SortedScatter.h"
+#include "Product.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Dialect/Prim/Signedness.h"
@@ -154,10 +155,6 @@ SortedScatter::SortedScatter(device::KernelFrame &f, Operation *op)
     rows = sameForAllLines(along);
   else
     depth = tensorType(indices).getShape().back();
-}
-
-static Coords uniform(ArrayRef<Value> indices) {
-  return llvm::map_to_vector<6>(indices, [](Value i) { return Coord::uniform(i); });
 }
 
 Coords SortedScatter::others(Value point) {
