@@ -48,6 +48,7 @@ public:
   bool prefersTogether(Operation *first, Operation *second) const override {
     return gpu.prefersTogether(first, second);
   }
+  bool reducesAboveLines(Operation *op) const override { return gpu.reducesAboveLines(op); }
   int64_t version() const override { return 0; }
 
 private:

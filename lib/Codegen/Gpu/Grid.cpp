@@ -212,7 +212,19 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
         b.getIndexAttr(s.getSplit()));
   case Form::Row: {
     OpFoldResult rows = h.volume(ArrayRef(dims).take_front(*launch.getRows()));
-    return h.mul(h.ceilDiv(rows, s.getThreads() / s.getRowThreads()), b.getIndexAttr(s.getSplit()));
+    if (unsigned lineAxes = lineAxesOf(launch)) { // of known extents
+      auto shape = tensorType(rowSpace(launch)).getShape();
+      rows = b.getIndexAttr(volumeOf(shape.take_front(*launch.getRows())) *
+                            (volumeOf(shape.take_back(lineAxes)) / s.getLanes()));
+    }
+    OpFoldResult parts = b.getIndexAttr(s.getSplit());
+    if (s.getSplit() > 1 && !tensorType(rowSpace(launch)).hasStaticShape()) {
+      SmallVector<OpFoldResult> space = hostExtents(b, launch, rowSpace(launch));
+      OpFoldResult length = h.volume(ArrayRef(space).drop_front(*launch.getRows()));
+      parts = partsOfOpenRow(b, launch.getLoc(),
+                             getValueOrCreateConstantIndexOp(b, launch.getLoc(), length), s);
+    }
+    return h.mul(h.ceilDiv(rows, s.getThreads() / s.getRowThreads()), parts);
   }
   case Form::Line: {
     if (s.getScratchBytes())

@@ -151,6 +151,10 @@ Value device::KernelFrame::scratchAt(int64_t offset, Type element, Value index) 
 }
 
 void device::KernelFrame::inLastBlock(Value counter, unsigned blocks, function_ref<void()> body) {
+  inLastBlock(counter, e.index(blocks), body);
+}
+
+void device::KernelFrame::inLastBlock(Value counter, Value blocks, function_ref<void()> body) {
   auto fence = [&] {
     LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acq_rel, StringRef("device"));
   };
@@ -162,7 +166,8 @@ void device::KernelFrame::inLastBlock(Value counter, unsigned blocks, function_r
     Value place = at(scratch, b.getI32Type(), counter);
     Value before = LLVM::AtomicRMWOp::create(b, LLVM::AtomicBinOp::add, place, i32(1),
                                              LLVM::AtomicOrdering::monotonic, StringRef("device"));
-    Value last = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, before, i32(blocks - 1));
+    Value most = arith::IndexCastUIOp::create(b, b.getI32Type(), e.subIndex(blocks, e.index(1)));
+    Value last = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, before, most);
     LLVM::StoreOp::create(b, arith::ExtUIOp::create(b, b.getI32Type(), last), flag);
     when(last, [&] { LLVM::StoreOp::create(b, i32(0), place); });
   });
@@ -246,6 +251,13 @@ Value device::rowSpace(kernel::LaunchOp launch) {
     if (auto reduce = dyn_cast<prim::ReduceOp>(op))
       return reduce.getX();
   return {};
+}
+
+unsigned device::lineAxesOf(kernel::LaunchOp launch) {
+  for (Operation &op : launch.getBody().front())
+    if (auto reduce = dyn_cast<prim::ReduceOp>(op); reduce && !reduce.getAxes().empty())
+      return unsigned(tensorType(reduce.getX()).getRank() - reduce.getAxes().back() - 1);
+  return 0;
 }
 
 SmallVector<Operation *, 2> device::productsOf(kernel::LaunchOp launch) {

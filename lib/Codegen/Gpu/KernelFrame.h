@@ -40,6 +40,7 @@ struct KernelFrame : LaunchFrame {
   mlir::Value dynamicShared();
   /// Runs `body` in the last of `blocks` blocks to come here with the same `counter`; it sees
   /// what the others wrote to scratch memory before.
+  void inLastBlock(mlir::Value counter, mlir::Value blocks, llvm::function_ref<void()> body);
   void inLastBlock(mlir::Value counter, unsigned blocks, llvm::function_ref<void()> body);
   /// Element `index` of an array in scratch memory, `offset` bytes after the counters.
   mlir::Value scratchAt(int64_t offset, mlir::Type element, mlir::Value index);
@@ -73,6 +74,12 @@ mlir::Value exp2Approximately(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 bool isFlat(kernel::LaunchOp launch);
 /// The tensor that the rows of a row kernel are made of.
 mlir::Value rowSpace(kernel::LaunchOp launch);
+/// Of a row kernel: the axes behind those that it reduces.
+unsigned lineAxesOf(kernel::LaunchOp launch);
+/// How many of the `split` blocks of a row have a part of one of so many elements, which only a run
+/// knows.
+mlir::Value partsOfOpenRow(mlir::OpBuilder &b, mlir::Location loc, mlir::Value length,
+                           Schedule schedule);
 /// Product: the contraction or convolution; the first of several.
 mlir::Operation *productOf(kernel::LaunchOp launch);
 llvm::SmallVector<mlir::Operation *, 2> productsOf(kernel::LaunchOp launch);

@@ -13,6 +13,9 @@
 // Rows of a few vectors share a warp, each with a part of its lanes; no warp is half empty then,
 // because lanes exchange values in whole warps.
 //
+// Rows along axes before others are as many as there are points behind them: neighbouring threads
+// have neighbouring points, and lanes are rows of their own.
+//
 // Few long rows of which one pass is enough are shared by several blocks: each leaves what
 // its part combines to in scratch memory, and the last one to be done combines the parts.
 //
@@ -40,7 +43,8 @@ struct Point {
 class RowEmitter {
 public:
   explicit RowEmitter(device::KernelFrame &f)
-      : f(f), b(f.b), stages(rowStages(f.launch)), rows(*f.launch.getRows()) {}
+      : f(f), b(f.b), stages(rowStages(f.launch)), rows(*f.launch.getRows()),
+        lineAxes(lineAxesOf(f.launch)) {}
   void run();
 
 private:
@@ -57,21 +61,32 @@ private:
   Value reduceBlock(Value v, prim::ReduceOp reduce, const Twine &name);
   void storePoints(ArrayRef<std::pair<Value, Memory>> results);
   void storeRow(ArrayRef<std::pair<Value, Memory>> values);
+  Coords rowCoords(RankedTensorType type);
 
   device::KernelFrame &f;
   ImplicitLocOpBuilder &b;
   std::vector<RowStage> stages;
-  unsigned rows;
-  SmallVector<Value> extents; ///< of the whole space
-  SmallVector<Value> units;   ///< the row's extents, the last one counted in vectors
-  Value length;               ///< vectors of a row
-  Value lane;                 ///< of the threads of a block that share a row
-  Value part;                 ///< of the blocks that share a row
-  SmallVector<Value> rowIndex;
-  SmallVector<Point> kept; ///< the thread's points, where they are few
+  unsigned rows, lineAxes;     ///< axes before and behind those of a row
+  SmallVector<Value> extents;  ///< of the whole space
+  SmallVector<Value> units;    ///< the row's extents, the last one counted in vectors
+  SmallVector<Value> rowUnits; ///< those that number rows
+  Value length;                ///< vectors of a row
+  Value lane;                  ///< of the threads of a block that share a row
+  Value part, parts;           ///< of the blocks that share a row: the block's, and how many
+  Coords rowIndex;             ///< along the axes before a row and those behind it
+  Value rowInside;             ///< whether there is such a row; null: always
+  SmallVector<Point> kept;     ///< the thread's points, where they are few
 };
 
 } // namespace
+
+Value device::partsOfOpenRow(OpBuilder &b, Location loc, Value length, Schedule schedule) {
+  auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, loc, v); };
+  Value round = constant(int64_t(schedule.getRowThreads()) * schedule.getVectors());
+  Value rounds = arith::CeilDivSIOp::create(b, loc, length, round);
+  rounds = arith::MinSIOp::create(b, loc, rounds, constant(schedule.getSplit()));
+  return arith::MaxSIOp::create(b, loc, rounds, constant(1));
+}
 
 /// The vector that `index` numbers in the row; past the end, the last one, which counts
 /// for nothing.
@@ -85,11 +100,14 @@ Point RowEmitter::pointOf(Value index) {
     point.inside = f.less(index, length);
     index = arith::MinUIOp::create(b, index, f.e.subIndex(length, f.e.index(1)));
   }
-  for (Value i : rowIndex)
-    point.at.push_back(Coord::uniform(i));
+  if (rowInside)
+    point.inside =
+        point.inside ? Value(arith::AndIOp::create(b, point.inside, rowInside)) : rowInside;
+  llvm::append_range(point.at, ArrayRef(rowIndex).take_front(rows));
   for (Value i : f.delinearize(index, units))
     point.at.push_back(Coord::uniform(i));
-  if (f.schedule.getLanes() > 1) {
+  llvm::append_range(point.at, ArrayRef(rowIndex).drop_front(rows));
+  if (f.schedule.getLanes() > 1 && !lineAxes) {
     Value first = arith::MulIOp::create(b, point.at.back().base, f.e.index(f.schedule.getLanes()));
     f.e.bindAligned(first);
     point.at.back() = Coord::affine(first, 1);
@@ -118,22 +136,24 @@ void RowEmitter::forEachRound(
       carried = body(point, carried);
     return;
   }
-  int64_t threads = int64_t(f.schedule.getRowThreads()) * f.schedule.getSplit();
-  int64_t vectors = f.schedule.getVectors(), step = threads * vectors;
-  Value first = lane;
+  Value threads = f.e.index(f.schedule.getRowThreads());
+  if (part)
+    threads = f.e.mulIndex(parts, threads);
+  int64_t vectors = f.schedule.getVectors();
+  Value step = f.e.mulIndex(threads, f.e.index(vectors)), first = lane;
   if (part)
     first = f.e.addIndex(f.e.mulIndex(part, f.e.index(f.schedule.getRowThreads())), lane);
-  Value rounds = f.e.divIndex(f.e.addIndex(length, f.e.index(step - 1)), f.e.index(step));
+  Value rounds = f.e.divIndex(f.e.addIndex(length, f.e.subIndex(step, f.e.index(1))), step);
   auto loop = scf::ForOp::create(b, f.e.index(0), rounds, f.e.index(1), carried);
   OpBuilder::InsertionGuard guard(b);
   if (!loop.getBody()->empty())
     loop.getBody()->getTerminator()->erase();
   b.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> next = f.e.nested([&] {
-    Value index = f.e.addIndex(f.e.mulIndex(loop.getInductionVar(), f.e.index(step)), first);
+    Value index = f.e.addIndex(f.e.mulIndex(loop.getInductionVar(), step), first);
     SmallVector<Point> points;
     for (int64_t i = 0; i < vectors; ++i)
-      points.push_back(pointOf(f.e.addIndex(index, f.e.index(i * threads))));
+      points.push_back(pointOf(f.e.addIndex(index, f.e.mulIndex(f.e.index(i), threads))));
     return body(points, loop.getRegionIterArgs());
   });
   scf::YieldOp::create(b, next);
@@ -142,7 +162,7 @@ void RowEmitter::forEachRound(
 
 Value RowEmitter::foldLanes(Value v, prim::ReduceOp reduce) {
   auto vector = dyn_cast<VectorType>(v.getType());
-  if (!vector)
+  if (!vector || lineAxes)
     return v;
   SmallVector<Value> parts;
   for (int64_t i = 0; i < vector.getDimSize(0); ++i)
@@ -237,20 +257,38 @@ void RowEmitter::storePoints(ArrayRef<std::pair<Value, Memory>> results) {
   });
 }
 
+/// Where a row's value lies in a tensor of one a row, unit axes aside.
+Coords RowEmitter::rowCoords(RankedTensorType type) {
+  auto isOne = [](Value extent) { return getConstantIntValue(extent) == 1; };
+  SmallVector<Coord> left;
+  for (auto [number, coord] : llvm::enumerate(rowIndex)) {
+    unsigned axis =
+        number < rows ? unsigned(number) : unsigned(number + extents.size()) - rows - lineAxes;
+    if (!isOne(extents[axis]))
+      left.push_back(coord);
+  }
+  Coords at;
+  unsigned next = 0;
+  for (int64_t extent : type.getShape())
+    at.push_back(extent == 1 ? Coord::uniform(f.e.index(0)) : left[next++]);
+  return at;
+}
+
 /// What is one value a row is stored by the row's first thread, after all have read
 /// whatever lay in its place.
 void RowEmitter::storeRow(ArrayRef<std::pair<Value, Memory>> values) {
   if (f.schedule.getRowThreads() > GpuArch::warp)
     f.barrier();
-  else
+  else if (f.schedule.getRowThreads() > 1)
     NVVM::SyncWarpOp::create(b, f.i32(-1));
   Value leads = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, f.e.index(0));
-  f.e.setLanes(1);
+  if (rowInside)
+    leads = arith::AndIOp::create(b, leads, rowInside);
+  if (!lineAxes)
+    f.e.setLanes(1);
   f.when(leads, [&] {
-    Coords at;
-    for (Value i : rowIndex)
-      at.push_back(Coord::uniform(i));
     for (const auto &[value, memory] : values) {
+      Coords at = lineAxes ? rowCoords(tensorType(value)) : rowIndex;
       Value v = f.e.eval(value, at);
       f.failed |= !v;
       if (v)
@@ -282,7 +320,7 @@ void RowEmitter::finishRow(Value row) {
     for (auto [i, v] : llvm::enumerate(totals))
       LLVM::StoreOp::create(b, f.asStored(v), slot(i, part));
   });
-  f.inLastBlock(row, split, [&] {
+  f.inLastBlock(row, parts, [&] {
     int64_t threads = f.schedule.getRowThreads();
     for (auto [i, own] : llvm::enumerate(totals)) {
       prim::ReduceOp r = stage[i];
@@ -290,9 +328,9 @@ void RowEmitter::finishRow(Value row) {
       Value neutral = arith::ConstantOp::create(b, neutralElement(r.getKind(), e)), total = neutral;
       for (int64_t first = 0; first < split; first += threads) {
         Value number = f.e.addIndex(f.e.index(first), lane);
-        Value safe = f.minIndex(number, f.e.index(split - 1));
+        Value safe = f.minIndex(number, f.e.subIndex(parts, f.e.index(1)));
         Value read = LLVM::LoadOp::create(b, f.asStored(own.getType()), slot(i, safe));
-        Value v = arith::SelectOp::create(b, f.less(number, f.e.index(split)),
+        Value v = arith::SelectOp::create(b, f.less(number, parts),
                                           f.asComputed(read, own.getType()), neutral);
         total = emitCombine(b, r.getKind(), e, total, v);
       }
@@ -307,8 +345,15 @@ void RowEmitter::finishRow(Value row) {
 }
 
 void RowEmitter::emitRow(Value row) {
-  rowIndex = f.delinearize(row, ArrayRef(extents).take_front(rows));
+  SmallVector<Value> others(rowUnits);
+  for (Value i : f.delinearize(row, others))
+    rowIndex.push_back(Coord::uniform(i));
   f.e.setLanes(f.schedule.getLanes());
+  if (lineAxes && f.schedule.getLanes() > 1) {
+    Value first = arith::MulIOp::create(b, rowIndex.back().base, f.e.index(f.schedule.getLanes()));
+    f.e.bindAligned(first);
+    rowIndex.back() = Coord::affine(first, 1);
+  }
   if (f.schedule.getKept() > 0) {
     int64_t rounds = llvm::divideCeil(*getConstantIntValue(length), f.schedule.getRowThreads());
     for (int64_t i = 0; i < rounds; ++i)
@@ -320,7 +365,9 @@ void RowEmitter::emitRow(Value row) {
     emitStage(stage, number);
   SmallVector<std::pair<Value, Memory>> points, values;
   for (auto [value, memory] : llvm::zip(f.yield().getValues(), f.results)) {
-    bool isPoint = memory.extents.size() == extents.size() && extents.size() != rows;
+    bool isPoint =
+        memory.extents.size() == extents.size() && extents.size() != rows &&
+        (!lineAxes || tensorType(value).getShape() == tensorType(rowSpace(f.launch)).getShape());
     (isPoint ? points : values).push_back({value, memory});
   }
   if (!points.empty())
@@ -338,20 +385,32 @@ void RowEmitter::run() {
   }
   for (unsigned i = 0; i < tensorType(space).getRank(); ++i)
     extents.push_back(f.e.extent(space, i));
-  units.assign(extents.begin() + rows, extents.end());
-  units.back() = f.e.divIndex(units.back(), f.e.index(f.schedule.getLanes()));
+  units.assign(extents.begin() + rows, extents.end() - lineAxes);
+  rowUnits.assign(extents.begin(), extents.begin() + rows);
+  rowUnits.append(extents.end() - lineAxes, extents.end());
+  Value &vectors = lineAxes ? rowUnits.back() : units.back();
+  vectors = f.e.divIndex(vectors, f.e.index(f.schedule.getLanes()));
   length = f.volume(units);
   Value perRow = f.e.index(f.schedule.getRowThreads());
   if (f.schedule.getRowThreads() == f.schedule.getThreads()) {
     lane = f.thread;
     if (f.schedule.getSplit() == 1)
       return emitRow(f.block);
-    part = f.e.remIndex(f.block, f.e.index(f.schedule.getSplit()));
-    return emitRow(f.e.divIndex(f.block, f.e.index(f.schedule.getSplit())));
+    parts = getConstantIntValue(length) ? f.e.index(f.schedule.getSplit())
+                                        : partsOfOpenRow(b, b.getLoc(), length, f.schedule);
+    part = f.e.remIndex(f.block, parts);
+    return emitRow(f.e.divIndex(f.block, parts));
   }
   lane = f.e.remIndex(f.thread, perRow);
-  Value row = f.e.divIndex(f.globalThread(), perRow);
-  f.when(f.less(row, f.volume(ArrayRef(extents).take_front(rows))), [&] { emitRow(row); });
+  Value row = f.e.divIndex(f.globalThread(), perRow), count = f.volume(rowUnits);
+  auto known = getConstantIntValue(count);
+  unsigned inWarp = GpuArch::warp / std::min(f.schedule.getRowThreads(), GpuArch::warp);
+  if (known && *known % inWarp != 0 && f.schedule.getRowThreads() > 1) {
+    // Lanes exchange values in whole warps: past the end they do the last row, and store nothing.
+    rowInside = f.less(row, count);
+    return emitRow(f.minIndex(row, f.e.subIndex(count, f.e.index(1))));
+  }
+  f.when(f.less(row, count), [&] { emitRow(row); });
 }
 
 void device::emitRowKernel(KernelFrame &f) { RowEmitter(f).run(); }

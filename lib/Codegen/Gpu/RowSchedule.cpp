@@ -38,6 +38,12 @@ static void splitRow(ScheduleChoice &s, kernel::LaunchOp launch, int64_t vectors
   s.scratchBytes = kCounterBytes + stages[0].size() * rows * split * 8;
 }
 
+static bool gathers(kernel::LaunchOp launch) {
+  return llvm::any_of(launch.getBody().front(), [](Operation &op) {
+    return isa<prim::TakeOp, prim::TakeAlongOp, prim::GatherNdOp>(op);
+  });
+}
+
 /// Threads of a warp for a row of `vectors`: as many as leave the fewest idle, if the `rows` fill
 /// the machine with them, and whole warps; of as many idle, rather few than more blocks than start
 /// in the time.
@@ -49,8 +55,7 @@ static unsigned threadsOfRow(int64_t vectors, int64_t rows, const GpuArch &arch)
   auto places = [&](int64_t threads) { return int64_t(llvm::alignTo(vectors, threads)); };
   for (int64_t threads = GpuArch::warp / 2; threads > 0; threads /= 2) {
     bool many = rows * best > arch.multiprocessors * kMany;
-    bool fits = rows > 0 && rows % (GpuArch::warp / threads) == 0 &&
-                rows * threads >= arch.multiprocessors * kBusy &&
+    bool fits = rows > 0 && rows * threads >= arch.multiprocessors * kBusy &&
                 vectors <= (many ? kRoundsOfMany : kRounds) * threads;
     if (!fits)
       break;
@@ -60,6 +65,63 @@ static unsigned threadsOfRow(int64_t vectors, int64_t rows, const GpuArch &arch)
   return unsigned(best);
 }
 
+/// Whether so few rows lie beside each other that the threads of a warp rather share one.
+static bool liesAlone(RankedTensorType space, unsigned lineAxes) {
+  constexpr int64_t kSector = 32; // bytes that are read at once
+  return volumeOf(space.getShape().take_back(lineAxes)) * elementBytes(space.getElementType()) <
+         kSector;
+}
+
+/// Rows along axes before others: a thread has one, beside its neighbours', or so many as make a
+/// vector; few that lie beside each other have threads that share one, as any row.
+static void scheduleLines(ScheduleChoice &s, kernel::LaunchOp launch, RankedTensorType space,
+                          unsigned lineAxes, const GpuArch &arch) {
+  constexpr int64_t kKept = 64, kBusy = 512; // elements of a thread; threads of a multiprocessor
+  constexpr unsigned kInFlight = 4, kThreads = 128;
+  unsigned rowAxes = *launch.getRows();
+  int64_t length = volumeOf(space.getShape().slice(rowAxes, space.getRank() - rowAxes - lineAxes)),
+          rows = space.getNumElements() / length;
+  s.threads = kThreads;
+  if (liesAlone(space, lineAxes)) {
+    s.rowThreads = threadsOfRow(length, rows, arch);
+  } else {
+    s.rowThreads = 1;
+    s.lanes = lanesFor(launch, space);
+    while (s.lanes > 1 &&
+           (length * s.lanes > kKept || rows / s.lanes < kBusy * arch.multiprocessors))
+      s.lanes /= 2;
+  }
+  while (s.threads > GpuArch::warp &&
+         llvm::divideCeil(rows / s.lanes * s.rowThreads, int64_t(s.threads)) < arch.multiprocessors)
+    s.threads /= 2;
+  int64_t rounds = llvm::divideCeil(length, s.rowThreads);
+  if (rounds * s.lanes <= kKept)
+    s.kept = unsigned(rounds * s.lanes);
+  else
+    s.vectors = kInFlight;
+}
+
+bool device::reducesBeforeLines(prim::ReduceOp op, const GpuArch &arch) {
+  constexpr int64_t kShort = 64, kLong = 256; // elements of a row
+  constexpr int64_t kLongAlone = 2048;        // the same, of one that threads share
+  constexpr int64_t kFew = 16, kMany = 256;   // rows of a multiprocessor
+  auto x = tensorType(op.getX());
+  ArrayRef<int64_t> axes = op.getAxes();
+  unsigned lineAxes = unsigned(x.getRank() - axes.back() - 1);
+  bool together = axes.back() - axes.front() + 1 == int64_t(axes.size());
+  if (!x.hasStaticShape() || !together || lineAxes == 0 || x.getNumElements() == 0)
+    return false;
+  int64_t length = volumeOf(x.getShape().slice(axes.front(), axes.size())),
+          rows = x.getNumElements() / length;
+  // A thread has no room for more f64.
+  if (x.getElementType().isF64() && length > kShort / 2)
+    return false;
+  if (liesAlone(x, lineAxes))
+    return length <= kLongAlone && rows >= arch.multiprocessors;
+  return length <= kShort ? rows >= kFew * arch.multiprocessors
+                          : length <= kLong && rows >= kMany * arch.multiprocessors;
+}
+
 void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   // Elements of a thread that fit its registers, and passes over them worth writing out.
   constexpr int64_t kKept = 64, kRounds = 16;
@@ -67,6 +129,8 @@ void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
   constexpr int64_t kElements = 16, kMany = 8; // the same, of many rows for a multiprocessor
   constexpr unsigned kInFlight = 4;
   auto space = tensorType(rowSpace(launch));
+  if (unsigned lineAxes = lineAxesOf(launch))
+    return scheduleLines(s, launch, space, lineAxes, arch);
   int64_t length = volumeOf(space.getShape().drop_front(*launch.getRows()));
   if (length < 0) {
     s.rowThreads = s.threads;
@@ -90,7 +154,15 @@ void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
          llvm::divideCeil(rows * s.rowThreads, int64_t(s.threads)) < arch.multiprocessors)
     s.threads /= 2;
   int64_t rounds = llvm::divideCeil(vectors, s.rowThreads);
-  if (rounds <= kRounds && rounds * s.lanes <= kKept) {
+  bool keeps = rounds <= kRounds && rounds * s.lanes <= kKept;
+  // What is gathered is waited for, element by element: few rows have more threads for it.
+  constexpr int64_t kGathered = 16; // elements of a thread
+  if (keeps && rounds * s.lanes > kGathered && gathers(launch)) {
+    splitRow(s, launch, vectors, arch);
+    if (s.split > 1)
+      return;
+  }
+  if (keeps) {
     s.kept = rounds * s.lanes;
     return;
   }

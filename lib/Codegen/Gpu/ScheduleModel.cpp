@@ -1,6 +1,7 @@
 #include "tcc/Codegen/Gpu/ScheduleModel.h"
 #include "AttentionTile.h"
 #include "MmaTile.h"
+#include "ScheduleChoice.h"
 #include "tcc/Codegen/Gpu/KernelCodegen.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 
@@ -70,6 +71,36 @@ bool codegen::GpuScheduleModel::computesForRows(Operation *op, int64_t rows, int
              [&](const GpuCode &code) {
                return rows * kIdle > int64_t(code.arch->multiprocessors);
              });
+}
+
+/// Whether something else is computed from what `v` is computed from, point by point.
+static bool isReadBeside(Value v) {
+  for (unsigned depth = 0; depth < 8; ++depth) {
+    if (!v.hasOneUse())
+      return true;
+    Operation *op = v.getDefiningOp();
+    if (!op || !prim::isElementwise(op))
+      return false;
+    auto tensors = llvm::make_filter_range(op->getOperands(), [&](Value operand) {
+      auto type = dyn_cast<RankedTensorType>(operand.getType());
+      return type && type.getShape() == tensorType(v).getShape() &&
+             !operand.getDefiningOp<prim::BroadcastOp>() &&
+             !operand.getDefiningOp<prim::ConstantOp>();
+    });
+    if (std::distance(tensors.begin(), tensors.end()) != 1)
+      return false;
+    v = *tensors.begin();
+  }
+  return false;
+}
+
+bool codegen::GpuScheduleModel::reducesAboveLines(Operation *op) const {
+  // A reduction alone is shared by the threads of a block.
+  auto reduce = dyn_cast<prim::ReduceOp>(op);
+  return reduce && isReadBeside(reduce.getX()) &&
+         llvm::all_of(target.codes, [&](const GpuCode &code) {
+           return device::reducesBeforeLines(reduce, *code.arch);
+         });
 }
 
 bool codegen::GpuScheduleModel::storesTransposed(Operation *product) const {
