@@ -5,7 +5,8 @@
 // join. All vectors of a thread are read before a function is called or one is written: that
 // keeps several loads in flight, and a result may lie in an operand's place. Where all is at the
 // result's own point, points are numbered through, and rows of any length are cut into whole
-// vectors. Of open extents a thread more has what is less than a vector.
+// vectors. Of open extents, and of others that make no whole vectors, a thread more has what is
+// less than one.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
@@ -68,7 +69,7 @@ bool device::isFlat(kernel::LaunchOp launch) {
     return prim::isElementwise(&op) || (broadcast && broadcast.getAxes().empty()) ||
            (constant && cast<DenseElementsAttr>(constant.getElements()).isSplat());
   };
-  return space.getRank() > (space.hasStaticShape() ? 1 : 0) &&
+  return space.getRank() > 0 &&
          llvm::all_of(launch.getBody().front().without_terminator(), atPoint) &&
          llvm::all_of(launch.getBody().getArgumentTypes(), fits) &&
          llvm::all_of(launch.getResultTypes(), fits);
@@ -184,8 +185,8 @@ void LoopEmitter::run() {
   unsigned threads = f.schedule.getThreads(), vectors = f.schedule.getVectors();
   Value first =
       f.e.addIndex(f.e.mulIndex(f.block, f.e.index(int64_t(threads) * vectors)), f.thread);
-  if (f.schedule.getLanes() > 1 && isFlat(f.launch) &&
-      !cast<RankedTensorType>(f.launch.getResultTypes()[0]).hasStaticShape())
+  auto known = extents.empty() ? std::nullopt : getConstantIntValue(extents.back());
+  if (f.schedule.getLanes() > 1 && isFlat(f.launch) && (!known || *known % f.schedule.getLanes()))
     return runOpen(first);
   SmallVector<Point> points;
   for (unsigned v = 0; v < vectors; ++v) {

@@ -143,23 +143,43 @@ static unsigned shortLastAxis(kernel::LaunchOp launch, RankedTensorType space) {
   return views && fits && extent > 1 && llvm::isPowerOf2_64(extent) ? unsigned(extent) : 1;
 }
 
+/// Divisions of integers are many instructions, of 64 bits calls, one after the other in a thread.
+static unsigned lanesOfDivisions(kernel::LaunchOp launch) {
+  unsigned lanes = GpuArch::accessBytes;
+  for (Operation &op : launch.getBody().front())
+    if (isa<prim::DivOp, prim::FloorDivOp, prim::RemOp, prim::ModOp>(op))
+      if (auto type = dyn_cast<IntegerType>(tensorType(op.getResult(0)).getElementType()))
+        lanes = std::min(lanes, type.getWidth() == 64 ? 1u : 2u);
+  return lanes;
+}
+
 static void scheduleLoop(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   auto space = cast<RankedTensorType>(launch.getResultTypes()[0]);
-  // Points that are numbered through make whole vectors, but for the last ones of open extents.
-  constexpr int64_t kWhole = int64_t(1) << 30;
+  // Points that are numbered through make whole vectors, but for the last ones.
+  constexpr int64_t kWhole = int64_t(1) << 30, kWidest = 16;
   bool open = !space.hasStaticShape();
+  int64_t total = elements(space);
   if (isFlat(launch))
-    space = RankedTensorType::get({open ? kWhole : space.getNumElements()}, space.getElementType());
+    space = RankedTensorType::get({open ? kWhole : int64_t(llvm::alignTo(total, kWidest))},
+                                  space.getElementType());
   s.lanes = lanesFor(launch, space);
+  // What is wider than what is read is stored in accesses of its own, which neighbouring threads do
+  // side by side as long as each has one.
+  for (Type type : launch.getResultTypes())
+    while (s.lanes > 1 && s.lanes * elementBytes(cast<RankedTensorType>(type).getElementType()) >
+                              GpuArch::accessBytes)
+      s.lanes /= 2;
+  s.lanes = std::min(s.lanes, lanesOfDivisions(launch));
   if (s.lanes == 1)
     s.lanes = shortLastAxis(launch, space);
-  int64_t total = elements(space);
   if (open || total < 0)
     return;
   // Few points: rather one a thread than an idle multiprocessor.
   int64_t busy = int64_t(arch.multiprocessors) * s.threads;
   while (s.lanes > 1 && total / s.lanes < busy)
     s.lanes /= 2;
+  if (total % s.lanes != 0 && isFlat(launch))
+    return;
   bool walks = llvm::any_of(launch.getBody().front(), [](Operation &op) {
     return isa<prim::ReduceOp, prim::PoolOp>(op) || op.hasTrait<prim::Contraction>();
   });
