@@ -451,7 +451,7 @@ func.func @special(%x: tensor<4x64xf32>, %i: tensor<90x1xi64>, %u: tensor<90x64x
 
 // Attention: blocks of queries and keys in equal parts, whole panels; a query alone is a row.
 // CHECK-LABEL: @attention
-// CHECK: {schedule = #cpu.attention_schedule<lanes = 8, vectors = 3, rows = 4, value_vectors = 3, value_rows = 4, task_rows = 28, keys = 408, grain_products = 131072>}
+// CHECK: {schedule = #cpu.attention_schedule<lanes = 8, vectors = 3, rows = 4, value_vectors = 3, value_rows = 4, task_rows = 36, keys = 408, grain_products = 131072>}
 // CHECK: {schedule = #cpu.attention_schedule<lanes = 8, vectors = 2, rows = 1, value_vectors = 8, value_rows = 1, task_rows = 1, keys = 16, grain_products = 131072>}
 func.func @attention(%q: tensor<4x130x64xf32>, %k: tensor<4x400x64xf32>, %o: tensor<4x1x64xf32>, %s: tensor<4x9x64xf32>) {
   %0 = kernel.launch attention "many" ins(%q, %k : tensor<4x130x64xf32>, tensor<4x400x64xf32>) sizes() {

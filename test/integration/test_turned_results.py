@@ -68,7 +68,11 @@ class TurnedResults(ToolTest):
                 (1, 40, (6, 13), 40, (5, 5), 2, (2, 2, 2, 2), 1), (1, 16, (5, 7), 33, (4, 3), 3, (0, 1, 0, 0), 0),
                 (3, 20, (17,), 12, (7,), 3, (2, 1), 2), (1, 64, (4, 5), 16, (4, 4), 2, (1, 1, 1, 1), 0),
                 (1, 400, (6, 6), 16, (3, 3), 2, (1, 1, 1, 1), 1), (1, 16, (3, 4, 6), 8, (3, 3, 3), 2, (1, 1, 1, 1, 1, 1), 1),
-                (3, 17, (61,), 100, (5,), 2, (2, 2), 0), (2, 5, (130,), 96, (4,), 3, (1, 1), 0)):
+                (3, 17, (61,), 100, (5,), 2, (2, 2), 0), (2, 5, (130,), 96, (4,), 3, (1, 1), 0),
+                # Windows that do not meet: phases are planes, joined with a part of the first and the last pixels.
+                (1, 3, (300,), 20, (3,), 3, (1, 1), 0), (2, 17, (7, 28), 9, (2, 2), 3, (0, 0, 0, 0), 0),
+                (1, 12, (9, 40), 6, (2, 2), 2, (1, 1, 1, 1), 0), (1, 3, (50,), 7, (4,), 4, (2, 1), 0),
+                (1, 5, (4, 5, 33), 4, (3, 3, 3), 3, (1, 0, 2, 0, 1, 1), 0), (1, 4, (6, 3000), 3, (3, 2), 2, (0, 1, 1, 0), 0)):
             x = rng.standard_normal((images, channels, *size), dtype=np.float32)
             w = rng.standard_normal((channels, filters, *kernel), dtype=np.float32)
             axes = len(kernel)
@@ -77,6 +81,18 @@ class TurnedResults(ToolTest):
                      helper.make_node("Sigmoid", ["c"], ["s"]), helper.make_node("Mul", ["c", "s"], ["y"])]
             for open_batch in (False, True):
                 self.check(nodes, {"w": w, "b": rng.standard_normal(filters, dtype=np.float32)}, x, open_batch)
+
+    def test_joined_phases(self):
+        """A line that three planes' are joined to is made of vectors of each, wherever it begins."""
+        w = np.random.default_rng(7).standard_normal((3, 20, 3), dtype=np.float32)
+        graph = helper.make_graph([helper.make_node("ConvTranspose", ["x", "w"], ["y"], strides=[3], pads=[1, 1])], "g",
+                                  [helper.make_tensor_value_info("x", F32, (1, 3, 300))],
+                                  [helper.make_tensor_value_info("y", F32, None)], [numpy_helper.from_array(w, "w")])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), self.work / "j.onnx")
+        self.compiles("j.onnx", "-o", self.fresh_name(), "--cpu", "x86-64-v4", "--dump-ir", "joined")
+        code, = (self.work / "joined/8-codegen").glob("k*_slice.mlir")
+        self.assertRegex(code.read_text(), "vector.shuffle")
+        self.assertNotIn("gather", code.read_text())
 
     def test_absent_taps(self):
         """Of a window of 2x2 taps each panel of filters asks which it has."""

@@ -147,6 +147,13 @@ Value Elemental::evalReshape(prim::ReshapeOp op, ArrayRef<Coord> at) {
         linear = Coord::uniform(divIndex(linear.base, xExtents[i]));
         continue;
       }
+      // Lanes as far apart as the axis is long have one place on it.
+      if (auto whole =
+              d && !linear.vector && linear.step == *d ? quotient(linear.base, *d) : std::nullopt) {
+        source[i] = Coord::uniform(index(whole->second));
+        linear = Coord::affine(whole->first, 1);
+        continue;
+      }
       Value v = coordValue(linear), n = splat(xExtents[i], numLanes);
       source[i] = Coord::any(arith::RemUIOp::create(b, v, n));
       linear = Coord::any(arith::DivUIOp::create(b, v, n));

@@ -91,6 +91,22 @@ bool LaneAccess::alignedToLanes(Value v) const {
   return false;
 }
 
+std::optional<std::pair<Value, int64_t>> LaneAccess::quotient(Value v, int64_t divisor) {
+  int64_t rest = 0;
+  while (auto sum = v.getDefiningOp<arith::AddIOp>()) {
+    auto more = getConstantIntValue(sum.getRhs());
+    if (!more)
+      return std::nullopt;
+    rest += *more;
+    v = sum.getLhs();
+  }
+  auto product = v.getDefiningOp<arith::MulIOp>();
+  if (!product || getConstantIntValue(product.getRhs()) != divisor)
+    return std::nullopt;
+  int64_t whole = llvm::divideFloorSigned(rest, divisor);
+  return std::pair(addIndex(product.getLhs(), index(whole)), rest - whole * divisor);
+}
+
 std::optional<std::pair<int64_t, int64_t>> LaneAccess::rangeOf(const Coord &c) const {
   if (c.vector)
     return std::nullopt;

@@ -126,8 +126,11 @@ static cpu::AttentionScheduleAttr schedule(MLIRContext *context, const CpuTarget
   Tile scores = registerTile(cpu, shape.keys, shape.queries);
   Tile values = valueTile(cpu, shape.width, shape.queries);
   int64_t taskRows = llvm::alignTo(mostRows, scores.rows);
-  if (shape.queries > 0)
-    taskRows = equalPart(shape.queries, taskRows, scores.rows);
+  if (shape.queries > 0) { // keys are packed once a task: a few rows more are worth one less
+    constexpr int64_t eighth = 8;
+    int64_t most = taskRows + taskRows / eighth;
+    taskRows = equalPart(shape.queries, most, scores.rows);
+  }
   int64_t panel = lanes * scores.vectors;
   int64_t mostKeys = std::max(panel, scoreBytes / (taskRows * 4) / panel * panel);
   // What a few queries read in several passes stays in L2 between them.

@@ -4,7 +4,8 @@
 // where operands lie across them (#cpu.loop_schedule); inside, vectors of neighbouring points, then
 // single points. The points of the axes behind, few, are done together and stored interleaved.
 // Where the last axis is put together from pieces, a row is done piece by piece (LoopPieces.cpp);
-// a long piece that lies in an operand as it is stored is copied (CopiedRuns.cpp).
+// a long piece that lies in an operand as it is stored is copied (CopiedRuns.cpp). Where it joins
+// lines point by point and begins or ends among them, it is made of vectors of each line.
 //
 // Where the result lies over no operand, points may be done twice: the last block of rows, and the
 // last vector of a row of one, end where the rows do.
@@ -32,6 +33,7 @@ public:
         mayRepeat(overwritableInputs(f.launch).empty()) {
     if (axis + 1 == out.extents.size()) {
       pieces = piecesOf(f.launch);
+      phases = phasedLines(f.launch);
       if (axis > 0)
         inner = innerRows(f.launch);
       widenBorders();
@@ -46,6 +48,7 @@ private:
   void emitRow(const Coords &outer, Value low, Value high);
   void storeRow(const Coords &outer, ArrayRef<Value> places);
   void emitPieces(const Coords &outer, Value low, Value high);
+  void emitPhases(const Coords &outer, const PhasedLines &lines, Value low, Value high);
   void emitPiece(const Coords &outer, Value low, Value high, int64_t begin, int64_t end,
                  function_ref<void(ArrayRef<Value>)> body);
   bool copies(const Coords &outer, Value from, Value to, std::optional<PointRange> range) {
@@ -63,6 +66,7 @@ private:
   bool mayRepeat;              ///< what is stored is not read
   SmallVector<int64_t> pieces; ///< where they begin, but for the first; none: the row is one
   std::optional<RowRange> inner;
+  std::optional<PhasedLines> phases;
 };
 
 } // namespace
@@ -153,6 +157,8 @@ void LoopEmitter::storeRow(const Coords &outer, ArrayRef<Value> places) {
 
 void LoopEmitter::emitPieces(const Coords &outer, Value low, Value high) {
   auto rowOfPoints = [&](ArrayRef<Value> places) { storeRow(outer, places); };
+  if (phases)
+    return emitPhases(outer, *phases, low, high);
   if (!f.launch.getBody().getOps<prim::ReduceOp>().empty())
     return f.narrowingLoop(
         low, high, lanes, [&](Value i) { rowOfPoints(i); }, /*masksEnd=*/true,
@@ -174,6 +180,35 @@ void LoopEmitter::emitPieces(const Coords &outer, Value low, Value high) {
     emitPiece(outer, low, high, piece ? pieces[piece - 1] : 0,
               piece < pieces.size() ? pieces[piece] : *getConstantIntValue(out.extents[axis]),
               rowOfPoints);
+}
+
+/// Vectors of each line that is joined, from the first point of which the row has all neighbours to
+/// the last, and the others one by one.
+void LoopEmitter::emitPhases(const Coords &outer, const PhasedLines &lines, Value low, Value high) {
+  Value count = f.e.index(lines.count), first = f.e.index(lines.first);
+  Value begin = f.e.divIndex(f.e.addIndex(low, f.e.index(lines.first + lines.count - 1)), count);
+  Value end = f.e.divIndex(f.e.addIndex(high, first), count);
+  auto bounded = [&](Value v, Value least) -> Value {
+    if (getConstantIntValue(v) && getConstantIntValue(least))
+      return f.e.index(std::max(*getConstantIntValue(v), *getConstantIntValue(least)));
+    return arith::MaxSIOp::create(f.b, v, least);
+  };
+  auto place = [&](Value point) { return f.e.subIndex(f.e.mulIndex(point, count), first); };
+  Value wholeFrom = f.minIndex(place(begin), high), wholeTo = bounded(place(end), wholeFrom);
+  auto single = [&](Value i) { storeRow(outer, i); };
+  f.loop(low, wholeFrom, 1, single);
+  f.vectorLoop(begin, bounded(end, begin), lanes, /*lowAligned=*/false, [&](Value point) {
+    // Never folded: that it is a multiple is seen.
+    Value product = arith::MulIOp::create(f.b, point, count);
+    SmallVector<Coords> points;
+    for (int64_t phase = 0; phase < lines.count; ++phase) {
+      Value at = f.e.addIndex(product, f.e.index(phase - lines.first));
+      points.push_back(outer);
+      points.back().push_back(Coord::affine(at, f.e.lanes() > 1 ? lines.count : 0));
+    }
+    store(points, lines.count);
+  });
+  f.loop(wholeTo, high, 1, single);
 }
 
 /// What of [low, high) lies in [begin, end), where `body` reads the same operands all along.

@@ -171,3 +171,58 @@ std::optional<RowRange> tcc::codegen::innerRows(kernel::LaunchOp launch) {
   }
   return inner && inner->first < inner->second ? inner : std::nullopt;
 }
+
+/// The phases that `v` is a part of, `first` points after its line's first.
+static std::optional<PhasedLines> phasesOf(Value v, int64_t first, unsigned depth = 8) {
+  constexpr int64_t fewest = 2, most = 4; // as are stored together
+  Operation *op = v.getDefiningOp();
+  if (!op || depth == 0)
+    return std::nullopt;
+  if (prim::isElementwise(op)) {
+    for (Value operand : op->getOperands())
+      if (auto found = phasesOf(operand, first, depth - 1))
+        return found;
+    return std::nullopt;
+  }
+  if (auto slice = dyn_cast<prim::SliceOp>(op)) {
+    auto start = getConstantIntValue(slice.getMixedStarts().back());
+    return start ? phasesOf(slice.getX(), first + *start, depth - 1) : std::nullopt;
+  }
+  auto joined = dyn_cast<prim::ReshapeOp>(op);
+  auto turned = joined ? joined.getX().getDefiningOp<prim::TransposeOp>() : prim::TransposeOp();
+  if (!turned)
+    return std::nullopt;
+  ArrayRef<int64_t> order = turned.getPermutation(), from = tensorType(turned).getShape();
+  int64_t rank = order.size(), line = tensorType(joined).getShape().back();
+  bool liesAlong = rank > 1 && order[rank - 2] == rank - 1;
+  if (!liesAlong || from[rank - 1] < fewest || from[rank - 1] > most ||
+      from[rank - 2] * from[rank - 1] != line)
+    return std::nullopt;
+  return PhasedLines{from[rank - 1], first};
+}
+
+std::optional<PhasedLines> tcc::codegen::phasedLines(kernel::LaunchOp launch) {
+  constexpr int64_t leastPoints = 8;
+  std::optional<PhasedLines> found;
+  for (Operation &op : launch.getBody().front()) {
+    auto slice = dyn_cast<prim::SliceOp>(op);
+    bool moves = isa<prim::ReshapeOp, prim::TransposeOp, prim::BroadcastOp, prim::ConstantOp,
+                     kernel::YieldOp>(op) ||
+                 (slice && llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; }));
+    if (!moves && !prim::isElementwise(&op))
+      return std::nullopt;
+    for (Value result : op.getResults())
+      if (!tensorType(result).hasStaticShape())
+        return std::nullopt;
+  }
+  auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
+  for (Value stored : yield.getValues()) {
+    ArrayRef<int64_t> shape = tensorType(stored).getShape();
+    auto own = shape.empty() ? std::nullopt : phasesOf(stored, 0);
+    if (!own || shape.back() < leastPoints * own->count ||
+        (found && (found->count != own->count || (found->first - own->first) % own->count)))
+      return std::nullopt;
+    found = found.value_or(*own);
+  }
+  return found;
+}

@@ -11,4 +11,14 @@ using RowRange = std::pair<int64_t, int64_t>;
 /// that axis inside of their image; none where there are no such convolutions or rows.
 std::optional<RowRange> innerRows(kernel::LaunchOp launch);
 
+/// Lines of which every `count` neighbours come from as many planes, along whose lines the operand
+/// lies; point `first` of a plane's line is the first that the result has.
+struct PhasedLines {
+  int64_t count, first;
+};
+
+/// How a kernel of points joins such lines, where it stores a part of them (phases of a transposed
+/// convolution, of which the ends are cut off); none where it does not.
+std::optional<PhasedLines> phasedLines(kernel::LaunchOp launch);
+
 } // namespace tcc::codegen
