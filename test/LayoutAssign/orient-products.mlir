@@ -89,12 +89,12 @@ func.func @split_rows(%x: tensor<3x31x28x28xf32>, %y: tensor<100x31xf32>) -> ten
   return %0 : tensor<3x28x28x100xf32>
 }
 
-// Two filters of three taps are six of one point, whose planes are shifted and added up. More filters, and few channels,
-// stay.
+// Two filters of three taps are six of one point, whose planes are padded, fewer than the channels, shifted and added up.
+// More filters, and few channels, stay.
 // CHECK-LABEL: func @few_filters
-// CHECK: %[[P:.*]] = prim.pad %arg0, {{.*}} -> tensor<1x8x34xf32>
 // CHECK: %[[W:.*]] = prim.transpose %arg1 [2, 0, 1] : (tensor<2x8x3xf32>) -> tensor<3x2x8xf32>
-// CHECK: prim.dot %{{.*}} : (tensor<6x8xf32>, tensor<8x34xf32>) -> tensor<6x34xf32>
+// CHECK: prim.dot %{{.*}} : (tensor<6x8xf32>, tensor<8x32xf32>) -> tensor<6x32xf32>
+// CHECK: prim.pad %{{.*}} -> tensor<1x6x34xf32>
 // CHECK: prim.slice %{{.*}} starts [0, 0, 0]() steps [1, 1, 1] {{.*}} -> tensor<1x2x32xf32>
 // CHECK: prim.slice %{{.*}} starts [0, 2, 1]() steps [1, 1, 1] {{.*}} -> tensor<1x2x32xf32>
 // CHECK: prim.add
@@ -112,4 +112,15 @@ func.func @few_filters(%x: tensor<1x8x32xf32>, %w: tensor<2x8x3xf32>, %many: ten
   %e = prim.broadcast %d axes [0, 1, 2] sizes() : (tensor<1x8x1xf32>) -> tensor<1x8x32xf32>
   %2 = prim.conv %e, %many sizes() {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x32xf32>, tensor<5x8x3xf32>) -> tensor<1x5x32xf32>
   return %0, %2, %1 : tensor<1x2x32xf32>, tensor<1x5x32xf32>, tensor<1x2x32xf32>
+}
+
+// Twelve planes of eight channels: the image is padded.
+// CHECK-LABEL: func @more_planes
+// CHECK: prim.pad %arg0, {{.*}} -> tensor<1x8x34xf32>
+// CHECK: prim.dot %{{.*}} : (tensor<12x8xf32>, tensor<8x34xf32>) -> tensor<12x34xf32>
+// CHECK-NOT: prim.pad
+// CHECK: return
+func.func @more_planes(%x: tensor<1x8x32xf32>, %w: tensor<4x8x3xf32>) -> tensor<1x4x32xf32> {
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x32xf32>, tensor<4x8x3xf32>) -> tensor<1x4x32xf32>
+  return %0 : tensor<1x4x32xf32>
 }

@@ -37,7 +37,8 @@ class TurnedResults(ToolTest):
         for images, channels, filters, size, kernel, stride in (
                 (1, 3, 64, (30, 31), 3, 1), (3, 3, 64, (7, 7), 3, 1), (2, 1, 50, (9, 40), 5, 2), (1, 3, 100, (33, 33), 4, 4),
                 (2, 20, 64, (13, 11), 3, 2), (5, 16, 130, (5, 5), 1, 1), (1, 64, 256, (14, 14), 1, 1), (2, 24, 37, (6, 50), 3, 1),
-                (1, 20, 70, (32, 32), 5, 1), (1, 40, 130, (32, 64), 1, 1), (2, 1, 40, (64, 48), 3, 1)):  # planes of whole pages
+                (1, 20, 70, (32, 32), 5, 1), (1, 40, 130, (32, 64), 1, 1), (2, 1, 40, (64, 48), 3, 1),  # planes of whole pages
+                (2, 40, 2, (9, 21), 3, 1), (1, 12, 3, (8, 30), 3, 1)):  # shifted planes, fewer than channels and more
             x = rng.standard_normal((images, channels, *size), dtype=np.float32)
             w = rng.standard_normal((filters, channels, kernel, kernel), dtype=np.float32)
             nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], strides=[stride] * 2, pads=[kernel // 2] * 4),

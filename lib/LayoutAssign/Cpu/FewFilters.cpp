@@ -48,14 +48,18 @@ void tcc::sumShiftedPlanes(prim::ConvOp op) {
   SmallVector<int64_t> wide(type.getShape());
   for (int64_t axis = 0; axis < rank; ++axis)
     wide[axis] += low[axis] + high[axis];
-  Value x = op.getX();
-  if (low != none || high != none) {
+  // Zeros around x are zeros around its planes: those are padded of which there are fewer.
+  auto padded = [&](Value v, ArrayRef<int64_t> shape) -> Value {
+    if (low == none && high == none)
+      return v;
     auto scalar = RankedTensorType::get({}, element);
     Value zero = prim::ConstantOp::create(b, loc, scalar,
                                           DenseElementsAttr::get(scalar, b.getF32FloatAttr(0.0f)));
-    x = prim::PadOp::create(b, loc, type.clone(wide), x, zero, ValueRange{}, ValueRange{}, low,
-                            none);
-  }
+    return prim::PadOp::create(b, loc, type.clone(shape), v, zero, ValueRange{}, ValueRange{}, low,
+                               none);
+  };
+  bool padsPlanes = taps * filters < type.getDimSize(1);
+  Value x = padsPlanes ? op.getX() : padded(op.getX(), wide);
 
   // [M, C, k...] -> [k... M, C, 1...]
   SmallVector<int64_t> order, turned, points;
@@ -69,19 +73,21 @@ void tcc::sumShiftedPlanes(prim::ConvOp op) {
   Value w = prim::TransposeOp::create(b, loc, filter.clone(turned), op.getW(), order);
   w = prim::ReshapeOp::create(b, loc, filter.clone(points), w, ValueRange{});
 
-  SmallVector<int64_t> planes(wide), spatialOnes(axes, 1), spatialZeros(axes, 0);
-  planes[1] = taps * filters;
+  SmallVector<int64_t> planes(tensorType(x).getShape()), spatialOnes(axes, 1),
+      spatialZeros(axes, 0);
+  planes[1] = wide[1] = taps * filters;
   auto conv = prim::ConvOp::create(b, loc, result.clone(planes), x, w, ValueRange{}, spatialOnes,
                                    spatialOnes, spatialOnes, spatialZeros, spatialZeros,
                                    /*groups=*/1);
+  Value shifted = padsPlanes ? padded(conv, wide) : conv.getResult();
   Value sum;
   for (int64_t tap = 0; tap < taps; ++tap) {
     SmallVector<int64_t> start(rank, 0);
     start[1] = tap * filters;
     for (int64_t axis = rank, rest = tap; axis-- > 2; rest /= filter.getDimSize(axis))
       start[axis] = rest % filter.getDimSize(axis) * op.getDilations()[axis - 2];
-    Value plane = prim::SliceOp::create(b, loc, result, conv.getResult(), ValueRange{},
-                                        ValueRange{}, start, ones);
+    Value plane =
+        prim::SliceOp::create(b, loc, result, shifted, ValueRange{}, ValueRange{}, start, ones);
     sum = sum ? prim::AddOp::create(b, loc, result, sum, plane).getResult() : plane;
   }
   op.replaceAllUsesWith(sum);
