@@ -218,5 +218,44 @@ def norms():
         wide(f"var/15x33x27x65/{''.join(map(str, axes))}", lambda x, a=axes: x.var(a), (15, 33, 27, 65))
 
 
-for family in (permutations, backwards, pieces, choices, places, scans, norms):
+def short_lines():
+    """Last axes that fill no vector, or a part of one more."""
+    for n in (5, 6, 7, 9, 15, 31, 33):
+        rows = 200000 // n
+        kinds = {"sum": lambda x: x.sum(1), "amax": lambda x: x.amax(1), "argmax": lambda x: x.argmax(1), "max": lambda x: x.max(1),
+                 "softmax": lambda x: x.softmax(1), "log_softmax": lambda x: x.log_softmax(1), "logsumexp": lambda x: x.logsumexp(1),
+                 "std": lambda x: x.std(1), "cumsum": lambda x: x.cumsum(1), "flip": lambda x: x.flip(1), "roll": lambda x: x.roll(1, 1),
+                 "add_row": lambda x: x + x[0], "turned": lambda x: x.T.contiguous(), "column": lambda x: x[:, 3].contiguous(),
+                 "sum_0": lambda x: x.sum(0), "softmax_0": lambda x: x.softmax(0), "amax_0": lambda x: x.amax(0), "argmax_0": lambda x: x.argmax(0),
+                 "unbind": lambda x: [p.contiguous() for p in x.unbind(1)]}
+        for what, f in kinds.items():
+            wide(f"last{n}/{what}", f, (rows, n))
+        for dtype in (F32, F64, F16, I8):
+            wide(f"last{n}/turned_back/{NAMES[dtype]}", lambda x: x.T.contiguous(), (n, rows, dtype))
+        wide(f"last{n}/stack", lambda *x: torch.stack(x, -1), *[(rows,)] * n)
+        wide(f"last{n}/windows", lambda x, n=n: x.unfold(0, n, 2).contiguous(), (999, 129))
+        wide(f"last{n}/windows_last", lambda x, n=n: x.unfold(1, n, 1).contiguous(), (64, 2001))
+
+
+def narrow():
+    """Types that models store beside f32, where they are moved, found and written by index."""
+    for dtype in (F16, BF16, I32, I64, I8, BOOL):
+        name = NAMES[dtype]
+        wide(f"narrow/permute0213/{name}", lambda x: x.permute(0, 2, 1, 3).contiguous(), (8, 128, 12, 64, dtype))
+        wide(f"narrow/turn/{name}", lambda x: x.mT.contiguous(), (16, 197, 768, dtype))
+        wide(f"narrow/nonzero/{name}", lambda x: (x != 0).nonzero(), (100000, dtype))
+        wide(f"narrow/equal/{name}", lambda x, y: (x == y).sum(), (1000, 1000, dtype), (1000, 1000, dtype))
+        if dtype != BOOL:
+            wide(f"narrow/scatter_add/{name}", lambda x, i, y: x.scatter_add(1, i, y), (1000, 100, dtype), lambda: integers(100, 1000, 100),
+                 (1000, 100, dtype))
+            wide(f"narrow/unique/{name}", lambda x: x.unique(), (30000, dtype))
+            wide(f"narrow/searchsorted/{name}", lambda x, y: torch.searchsorted(x.sort().values, y), (1000, dtype), (30000, dtype))
+    pair, apart = torch.view_as_complex, torch.view_as_real
+    for what, f in {"reciprocal": torch.reciprocal, "log": torch.log, "cumsum": lambda x: x.cumsum(1), "turned": lambda x: x.T.contiguous()}.items():
+        wide(f"complex/{what}", lambda x, f=f: apart(f(pair(x))), (300, 301, 2))
+    wide("complex/eq", lambda x, y: pair(x) == pair(y), (300, 301, 2), (300, 301, 2))
+    wide("unique_consecutive", lambda x: x.unique_consecutive(), lambda: integers(3, 100000))
+
+
+for family in (permutations, backwards, pieces, choices, places, scans, norms, short_lines, narrow):
     family()

@@ -72,9 +72,8 @@ std::optional<Elemental::Position> Elemental::positionOf(Value v, ArrayRef<Coord
       })
       .Case([&](prim::AddOp) {
         return both([&](Position x, Position y) -> std::optional<Position> {
-          return Position{
-              Coord::affine(addIndex(x.at.base, y.at.base), x.at.step + y.at.step),
-              x.least + y.least, x.most + y.most};
+          return Position{Coord::affine(addIndex(x.at.base, y.at.base), x.at.step + y.at.step),
+                          x.least + y.least, x.most + y.most};
         });
       })
       .Case([&](prim::MulOp) {
