@@ -14,22 +14,23 @@ static std::string logSoftmax(const std::string &shape, const std::string &kept,
   std::string x = "tensor<" + shape + "x" + type + ">", wide = "tensor<" + shape + "xf32>",
               less = "tensor<" + kept + "xf32>", one = "tensor<" + unit + "xf32>",
               along = " [" + std::to_string(axis) + "] : (" + wide + ") -> " + less;
-  std::string axes = std::count(shape.begin(), shape.end(), 'x') == 3 ? "[0, 1, 2, 3]" : "[0, 1, 2]";
+  std::string axes =
+      std::count(shape.begin(), shape.end(), 'x') == 3 ? "[0, 1, 2, 3]" : "[0, 1, 2]";
   return function("%x: " + x, x,
-                  "%w = prim.cast %x : (" + x + ") -> " + wide + "\n%0 = prim.reduce max %w" + along +
-                      "\n%1 = prim.reshape %0 sizes() : (" + less + ") -> " + one +
-                      "\n%2 = prim.broadcast %1 axes " + axes + " sizes() : (" + one + ") -> " + wide +
-                      "\n%3 = prim.sub %w, %2 : (" + wide + ", " + wide + ") -> " + wide +
+                  "%w = prim.cast %x : (" + x + ") -> " + wide + "\n%0 = prim.reduce max %w" +
+                      along + "\n%1 = prim.reshape %0 sizes() : (" + less + ") -> " + one +
+                      "\n%2 = prim.broadcast %1 axes " + axes + " sizes() : (" + one + ") -> " +
+                      wide + "\n%3 = prim.sub %w, %2 : (" + wide + ", " + wide + ") -> " + wide +
                       "\n%4 = prim.exp %3 : (" + wide + ") -> " + wide +
-                      "\n%5 = prim.reduce sum %4" + along +
-                      "\n%6 = prim.reshape %5 sizes() : (" + less + ") -> " + one +
-                      "\n%7 = prim.log %6 : (" + one + ") -> " + one +
-                      "\n%8 = prim.broadcast %7 axes " + axes + " sizes() : (" + one + ") -> " + wide +
-                      "\n%9 = prim.sub %3, %8 : (" + wide + ", " + wide + ") -> " + wide +
+                      "\n%5 = prim.reduce sum %4" + along + "\n%6 = prim.reshape %5 sizes() : (" +
+                      less + ") -> " + one + "\n%7 = prim.log %6 : (" + one + ") -> " + one +
+                      "\n%8 = prim.broadcast %7 axes " + axes + " sizes() : (" + one + ") -> " +
+                      wide + "\n%9 = prim.sub %3, %8 : (" + wide + ", " + wide + ") -> " + wide +
                       "\n%y = prim.cast %9 : (" + wide + ") -> " + x);
 }
 
-TEST_CASE("rows along axes before others: a thread each, lanes of them, and threads that share one") {
+TEST_CASE(
+    "rows along axes before others: a thread each, lanes of them, and threads that share one") {
   for (auto [type, d] : {std::pair("f32", DType::F32), {"bf16", DType::BF16}}) {
     std::string text = logSoftmax("8x21x15x17", "8x15x17", "8x1x15x17", 1, type);
     CHECK(scheduleOf(text).getForm() == Form::Row);
@@ -63,8 +64,9 @@ TEST_CASE("rows along axes before others: values of rows alone") {
 }
 
 TEST_CASE("short rows share warps whatever their number") {
-  std::string text = function("%x: tensor<28001x7xf32>", "tensor<28001xf32>",
-                              "%y = prim.reduce sum %x [1] : (tensor<28001x7xf32>) -> tensor<28001xf32>");
+  std::string text =
+      function("%x: tensor<28001x7xf32>", "tensor<28001xf32>",
+               "%y = prim.reduce sum %x [1] : (tensor<28001x7xf32>) -> tensor<28001xf32>");
   CHECK(scheduleOf(text).getRowThreads() == 8);
   check(text, {random(DType::F32, {28001, 7})});
 }
@@ -85,7 +87,8 @@ TEST_CASE("rows along axes before others are assembled for every architecture", 
     if (!arch.simulated)
       for (const char *type : {"f32", "bf16"}) {
         INFO(arch.name << " " << type);
-        checkAssembles(ptxOf(logSoftmax("8x21x99x101", "8x99x101", "8x1x99x101", 1, type), arch), arch);
+        checkAssembles(ptxOf(logSoftmax("8x21x99x101", "8x99x101", "8x1x99x101", 1, type), arch),
+                       arch);
         checkAssembles(ptxOf(logSoftmax("999x101x2", "999x2", "999x1x2", 1, type), arch), arch);
       }
 }

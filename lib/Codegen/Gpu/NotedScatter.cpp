@@ -79,7 +79,8 @@ bool device::scheduleNotedScatter(ScheduleChoice &s, Operation *op, const GpuArc
   // Neighbouring lines: a sector of memory, or more where they have few places.
   std::optional<NotedTile> best;
   double least = 0;
-  for (int64_t lines = 1; lines <= std::max<int64_t>(1, std::min<int64_t>(all->inner, 64)); lines *= 2)
+  for (int64_t lines = 1; lines <= std::max<int64_t>(1, std::min<int64_t>(all->inner, 64));
+       lines *= 2)
     for (int64_t parts = 1; parts <= 4 * arch.multiprocessors; parts *= 2) {
       NotedTile tile{int64_t(llvm::divideCeil(all->places, parts)), lines};
       bool sectors = lines * bytes >= kSector || lines * 2 > all->inner;
@@ -148,8 +149,8 @@ private:
   NotedLines all;
   int64_t rows, columns; ///< places and lines of the tile
   SmallVector<Value> extents;
-  Value numbers;                       ///< in shared memory: of the last update, plus one
-  Value outer, firstLine, firstPlace;  ///< the tile's
+  Value numbers;                      ///< in shared memory: of the last update, plus one
+  Value outer, firstLine, firstPlace; ///< the tile's
 };
 
 } // namespace
@@ -177,8 +178,8 @@ void NotedScatter::note() {
       Value goes = arith::AndIOp::create(b, arith::AndIOp::create(b, inside, exists),
                                          f.less(within, f.e.index(rows)));
       Value slot = f.e.addIndex(f.e.mulIndex(within, f.e.index(columns)), line);
-      Value number = arith::IndexCastUIOp::create(b, b.getI32Type(),
-                                                  f.e.addIndex(update, f.e.index(1)));
+      Value number =
+          arith::IndexCastUIOp::create(b, b.getI32Type(), f.e.addIndex(update, f.e.index(1)));
       found.push_back({goes, slot, number});
     }
     for (const Found &one : found)
@@ -219,9 +220,10 @@ void NotedScatter::write() {
             next = read(op.getUpdates(), at(update, safeLine));
       if (!old || !next)
         return;
-      Value writes = elsewhere ? Value(arith::AndIOp::create(
-                                     b, exists, arith::OrIOp::create(b, has, elsewhere)))
-                               : exists;
+      Value writes =
+          elsewhere
+              ? Value(arith::AndIOp::create(b, exists, arith::OrIOp::create(b, has, elsewhere)))
+              : exists;
       places.push_back(
           {at(safePlace, safeLine), arith::SelectOp::create(b, has, next, old), writes});
     }
