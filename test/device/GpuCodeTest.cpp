@@ -207,6 +207,7 @@ TEST_CASE("wgmma: integers and rounded f32, in clusters of blocks and tile after
     std::string ptx = llvm::cantFail(emit::emitPtx(*kernel, arch));
     CHECK(contains(ptx, c.instruction));
     CHECK(contains(ptx, ".reqnctapercluster") == (schedule.getSplit() > 1));
+    CHECK(contains(ptx, "barrier.cluster.arrive.relaxed") == (schedule.getSplit() > 1));
     checkAssembles(ptx, arch);
   }
 }

@@ -67,6 +67,7 @@ private:
   Value multiplyAll();
   void leave(Value sums);
   void meetCluster();
+  void leaveCluster();
   SmallVector<Value> totalsOf(Value unit);
   std::pair<Value, Product::Finished> finished(Value unit, ArrayRef<Value> totals);
   unsigned widestRun();
@@ -278,6 +279,13 @@ void WgmmaTileEmitter::meetCluster() {
   NVVM::ClusterWaitOp::create(b, b.getUnitAttr());
 }
 
+/// The thread reads no other block's shared memory any more, and has nothing to tell the others:
+/// the arrival that does would wait until all of the GPU sees what the thread wrote.
+void WgmmaTileEmitter::leaveCluster() {
+  LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acq_rel, StringRef("block")); // the reads are done
+  NVVM::ClusterArriveRelaxedOp::create(b, b.getUnitAttr());
+}
+
 /// `lanes` neighbouring sums of the tile from all of its blocks.
 SmallVector<Value> WgmmaTileEmitter::totalsOf(Value unit) {
   unsigned wide = std::min(lanes, 4u);
@@ -406,7 +414,7 @@ void WgmmaTileEmitter::finish() {
       mine.back().second = totalsOf(from);
   }
   if (split > 1)
-    NVVM::ClusterArriveOp::create(b, b.getUnitAttr());
+    leaveCluster();
   for (size_t first = 0; first < mine.size(); first += kTogether) {
     SmallVector<std::pair<Value, Product::Finished>> done;
     for (auto &[unit, totals] : MutableArrayRef(mine).slice(first).take_front(kTogether)) {
@@ -475,7 +483,7 @@ void WgmmaTileEmitter::run() {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(last.thenBlock());
     if (split > 1)
-      NVVM::ClusterArriveOp::create(b, b.getUnitAttr());
+      leaveCluster();
     b.setInsertionPointToStart(last.elseBlock());
     f.e.nested([&] { finish(); });
   }
