@@ -278,3 +278,28 @@ func.func @short(%q: tensor<384x128x64xbf16>, %k: tensor<384x128x64xbf16>, %v: t
   } -> tensor<384x128x64xbf16>
   return
 }
+
+// Queries and keys of open length are those of a text of some hundreds.
+// CHECK-LABEL: @open_text
+// CHECK: sm_90a = <form = mma_attention, threads = 128, vectors = 2, row_threads = 8, rows = 32, columns = 128,
+func.func @open_text(%q: tensor<8x?x64xbf16>, %k: tensor<8x?x64xbf16>) {
+  %n = prim.dim %q, 1 : tensor<8x?x64xbf16>
+  %0 = kernel.launch attention "attention" ins(%q, %k, %k : tensor<8x?x64xbf16>, tensor<8x?x64xbf16>, tensor<8x?x64xbf16>) sizes(%n) {
+  ^bb0(%a: tensor<8x?x64xbf16>, %b: tensor<8x?x64xbf16>, %c: tensor<8x?x64xbf16>):
+    %r = prim.dim %a, 1 : tensor<8x?x64xbf16>
+    %s = prim.dim %b, 1 : tensor<8x?x64xbf16>
+    %1 = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<8x?x64xbf16>, tensor<8x?x64xbf16>) -> tensor<8x?x?xf32>
+    %2 = prim.reduce max %1 [2] : (tensor<8x?x?xf32>) -> tensor<8x?xf32>
+    %3 = prim.broadcast %2 axes [0, 1] sizes(%r, %s) : (tensor<8x?xf32>) -> tensor<8x?x?xf32>
+    %4 = prim.sub %1, %3 : (tensor<8x?x?xf32>, tensor<8x?x?xf32>) -> tensor<8x?x?xf32>
+    %5 = prim.exp %4 : (tensor<8x?x?xf32>) -> tensor<8x?x?xf32>
+    %6 = prim.reduce sum %5 [2] : (tensor<8x?x?xf32>) -> tensor<8x?xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes(%r, %s) : (tensor<8x?xf32>) -> tensor<8x?x?xf32>
+    %8 = prim.div %5, %7 : (tensor<8x?x?xf32>, tensor<8x?x?xf32>) -> tensor<8x?x?xf32>
+    %9 = prim.cast %8 : (tensor<8x?x?xf32>) -> tensor<8x?x?xbf16>
+    %10 = prim.dot %9, %c batch [0] x [0] contract [2] x [1] : (tensor<8x?x?xbf16>, tensor<8x?x64xbf16>) -> tensor<8x?x64xf32>
+    %11 = prim.cast %10 : (tensor<8x?x64xf32>) -> tensor<8x?x64xbf16>
+    kernel.yield %11 : tensor<8x?x64xbf16>
+  } -> tensor<8x?x64xbf16>
+  return
+}
