@@ -374,7 +374,15 @@ void WgmmaAttentionEmitter::computeTile() {
   awaitBarrier(b, barrier(Barrier::FullKeys, stage), parityOf(first));
   State state;
   state.results = LLVM::ZeroOp::create(b, wgmmaSums(b, a.width, b.getF32Type()));
+  // Where all keys are one turn, and the next tile's queries on their way, one group has its scores
+  // before the other starts on its own: side by side both would wait for the matrix units, then
+  // both for exponentials.
+  bool isOnlyTurn = a.keyCount <= t.keys && t.queryStages > 1;
+  if (isOnlyTurn)
+    awaitTurn();
   Value scores = awaitChains(b, multiplyKeys(stage, firstKeys), 0);
+  if (isOnlyTurn)
+    passTurn();
   giveBack(Barrier::EmptyKeys, stage);
   softmax(scores, keyAt(first), seen, state, /*isFirst=*/true, hasUpper || hasLower || hasTail);
   if (hasUpper)
