@@ -44,6 +44,7 @@
   X(stream_create, cuStreamCreate, (CUhandle *, unsigned))                                         \
   X(stream_destroy, cuStreamDestroy_v2, (CUhandle))                                                \
   X(stream_synchronize, cuStreamSynchronize, (CUhandle))                                           \
+  X(stream_capturing, cuStreamIsCapturing, (CUhandle, int *))                                      \
   X(launch, cuLaunchKernelEx, (const struct launch_config *, CUhandle, void **, void **))          \
   X(tensor_map_encode, cuTensorMapEncodeTiled,                                                     \
     (void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *,          \
@@ -450,6 +451,13 @@ static tcc_status cuda_event_milliseconds(struct tcc_device *device, struct tcc_
   return TCC_OK;
 }
 
+static bool cuda_captures(struct tcc_device *device, struct tcc_device_stream *stream) {
+  int status = 0;
+  CUresult result = 0;
+  CUDA_QUIETLY(device, result = device->stream_capturing(HANDLE(stream), &status));
+  return !result && status;
+}
+
 const struct tcc_device_driver tcc_cuda = {
     "cuda",
     kDLCUDA,
@@ -478,4 +486,5 @@ const struct tcc_device_driver tcc_cuda = {
     cuda_event_record,
     cuda_event_wait,
     cuda_event_milliseconds,
+    cuda_captures,
 };

@@ -121,6 +121,8 @@ struct tcc_device_driver {
   tcc_status (*event_milliseconds)(struct tcc_device *device, struct tcc_device_event *from,
                                    struct tcc_device_event *to, float *milliseconds,
                                    tcc_error *error);
+  /* Whether what is put into the stream now is recorded for later, into a graph. NULL: never. */
+  bool (*captures)(struct tcc_device *device, struct tcc_device_stream *stream);
 };
 
 extern const struct tcc_device_driver tcc_cuda __attribute__((visibility("hidden")));

@@ -7,8 +7,9 @@
  * returns.
  *
  * Flags lie in a ring, a part for each run: no later run writes where an earlier one was not read.
- * Where the ring is full the oldest run is waited for. A flag says everything there is to know, so
- * that the driver need not be asked how far the device is.
+ * Where the ring is full the oldest run is waited for. A run that is captured in a graph may write
+ * its flags at any time: they lie behind the ring and are not read. A flag says everything there is
+ * to know, so that the driver need not be asked how far the device is.
  */
 #include "DeviceParts.h"
 
@@ -18,7 +19,7 @@
 enum { RUNS = 64, NOT_YET = 2 };
 
 struct tcc_device_checks {
-  _Atomic unsigned char *flags; /* RUNS times TCC_RUN_FLAGS */
+  _Atomic unsigned char *flags; /* RUNS times TCC_RUN_FLAGS, and those of captured runs */
   tcc_device_address address;   /* of them, for kernels */
   uint64_t used[RUNS];          /* which flags a run has */
   /* Runs by number: those from `oldest` on were not read, `current` is the one that runs. */
@@ -43,8 +44,8 @@ static tcc_status make(struct tcc_device_context *device, tcc_error *error) {
   if (!checks)
     return tcc_set_error(error, TCC_OUT_OF_MEMORY, "no memory for checks of data");
   void *shared = NULL;
-  tcc_status status = model->driver->share(model->device, (size_t)RUNS * TCC_RUN_FLAGS, &shared,
-                                           &checks->address, error);
+  tcc_status status = model->driver->share(model->device, (size_t)(RUNS + 1) * TCC_RUN_FLAGS,
+                                           &shared, &checks->address, error);
   if (status) {
     free(checks);
     return status;
@@ -103,6 +104,8 @@ void tcc_device_drop_checks(struct tcc_device_context *device) {
 static tcc_status prepare(struct tcc_device_context *device, tcc_error *error) {
   if (!device->checks)
     TCC_TRY(make(device, error));
+  if (device->captured)
+    return TCC_OK;
   /* The next run must not begin where the oldest was not read. */
   if (device->checks->current - device->checks->oldest < RUNS - 1)
     return TCC_OK;
@@ -117,6 +120,8 @@ void *tcc_rt_flag(struct tcc_frame *frame, uint32_t number, int32_t bad, const c
   if (status)
     tcc_leave_run(context, status);
   struct tcc_device_checks *checks = device->checks;
+  if (device->captured)
+    return (void *)(uintptr_t)(checks->address + RUNS * TCC_RUN_FLAGS + number);
   checks->checks[number].message = message;
   checks->checks[number].bad = bad;
   *used_by(checks, checks->current) |= UINT64_C(1) << number;

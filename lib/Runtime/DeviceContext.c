@@ -185,6 +185,11 @@ void tcc_device_close(struct tcc_context *context) {
     tcc_device_give(device->memory, device->arena, tcc_program.device_arena_size);
     tcc_device_give(device->memory, device->state, tcc_program.device_state_size);
     tcc_device_give(device->memory, device->scratch, device->scratch_size);
+    for (struct tcc_outgrown_scratch *one = device->outgrown, *next; one; one = next) {
+      next = one->next;
+      tcc_device_give(device->memory, one->memory, one->size);
+      free(one);
+    }
     device->memory->stream = NULL;
   }
   tcc_heap_release(device->heap);
@@ -202,6 +207,40 @@ void tcc_device_close(struct tcc_context *context) {
   tcc_device_model_release(device->model);
   free(device);
   context->device = NULL;
+}
+
+/* ---- scratch ---- */
+
+/* Gives the scratch memory up, later if a graph may use it. */
+static tcc_status outgrow(struct tcc_device_context *device, tcc_error *error) {
+  if (!device->was_captured || !device->scratch) {
+    tcc_device_give(device->memory, device->scratch, device->scratch_size);
+    return TCC_OK;
+  }
+  struct tcc_outgrown_scratch *outgrown = malloc(sizeof *outgrown);
+  if (!outgrown)
+    return tcc_set_error(error, TCC_OUT_OF_MEMORY, "no memory for a run");
+  *outgrown =
+      (struct tcc_outgrown_scratch){device->outgrown, device->scratch, device->scratch_size};
+  device->outgrown = outgrown;
+  return TCC_OK;
+}
+
+tcc_status tcc_device_grow_scratch(struct tcc_device_context *device, uint64_t bytes,
+                                   tcc_error *error) {
+  const struct tcc_device_model *model = device->model;
+  if (device->captured) /* the counters would be cleared by replays alone */
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT,
+                         "a run can be captured in a graph after one with the same shapes");
+  TCC_TRY(outgrow(device, error));
+  device->scratch = NULL;
+  device->scratch_size = 0;
+  device->scratch = tcc_device_take(device->memory, bytes);
+  if (!device->scratch)
+    return tcc_set_error(error, device->memory->status, "%s", device->memory->error.message);
+  device->scratch_size = bytes;
+  return model->driver->clear(model->device, device->stream, tcc_address(device->scratch),
+                              TCC_SCRATCH_COUNTERS, error);
 }
 
 /* ---- times ---- */

@@ -68,6 +68,13 @@ struct tcc_device_time {
   uint32_t kernel;
 };
 
+/* Scratch memory that captured runs have used, and for which later ones were too large. */
+struct tcc_outgrown_scratch {
+  struct tcc_outgrown_scratch *next;
+  char *memory;
+  uint64_t size;
+};
+
 struct tcc_device_checks; /* DeviceChecks.c */
 
 struct tcc_device_context {
@@ -76,6 +83,8 @@ struct tcc_device_context {
   struct tcc_heap *heap;
   char *arena, *state, *scratch; /* device memory */
   uint64_t scratch_size;
+  struct tcc_outgrown_scratch *outgrown;
+  bool was_captured; /* a run, which may be replayed as long as the context is there */
   struct tcc_device_stream *own, *stream; /* the context's, that of the current run */
   struct tcc_device_event *last;          /* end of the last run, if nobody waited for it */
   struct tcc_device_stream *last_stream;
@@ -84,6 +93,7 @@ struct tcc_device_context {
 
   /* of the current run */
   uint32_t flags; /* TCC_RUN_* */
+  bool captured;  /* into a graph: nothing runs now */
   bool waits;     /* for something that the host reads or that the device reads of the host */
 
   /* with TCC_PROFILE_DEVICE and TCC_PROFILE_KERNELS */
@@ -101,6 +111,9 @@ void *tcc_device_take(struct tcc_device_memory *memory, size_t size);
 void tcc_device_give(struct tcc_device_memory *memory, void *block, size_t size);
 /* Ends the run when there is no memory. */
 void *tcc_device_block(struct tcc_context *context, int64_t bytes);
+/* Scratch memory of at least `bytes`, with its counters at zero. */
+tcc_status tcc_device_grow_scratch(struct tcc_device_context *device, uint64_t bytes,
+                                   tcc_error *error);
 /* Times what the run starts from one to the other. */
 tcc_status tcc_device_begin_time(struct tcc_device_context *device, uint32_t kernel,
                                  tcc_error *error);

@@ -21,6 +21,10 @@ enum { ACCESS_BYTES = 16 };
 enum { KEPT_BYTES = 64 * 1024 };
 
 static tcc_status wait(struct tcc_device_context *device, tcc_error *error) {
+  if (device->captured)
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT,
+                         "this run cannot be captured in a graph: the host reads what the device "
+                         "computes, or a tensor lies on the host");
   return device->model->driver->synchronize(device->model->device, device->stream, error);
 }
 
@@ -279,6 +283,8 @@ static tcc_status finish(struct tcc_context *context, const DLTensor *const *inp
   if (device->end)
     TCC_TRY(driver->event_record(device->model->device, device->stream, device->end, error));
   bool waits = device->waits || !(device->flags & TCC_RUN_ON_STREAM);
+  if (!waits && device->captured)
+    return TCC_OK;
   if (!waits && !device->begin && !device->kernels) {
     TCC_TRY(driver->event_record(device->model->device, device->stream, device->last, error));
     device->unfinished = true;
@@ -305,6 +311,13 @@ static tcc_status begin_run(struct tcc_context *context, const tcc_run_options *
   device->stream = options->flags & TCC_RUN_ON_STREAM ? (struct tcc_device_stream *)options->stream
                                                       : device->own;
   device->memory->stream = device->stream;
+  device->captured = driver->captures && device->flags & TCC_RUN_ON_STREAM &&
+                     driver->captures(device->model->device, device->stream);
+  if (device->captured && (device->begin || device->kernels))
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT,
+                         "a context with a profile cannot be captured in a graph");
+  device->was_captured |= device->captured;
+  tcc_heap_begin_run(device->heap, device->captured);
   device->waits = false;
   device->num_times = 0;
   TCC_TRY(tcc_device_read_checks(device, false, error));
@@ -312,6 +325,8 @@ static tcc_status begin_run(struct tcc_context *context, const tcc_run_options *
   frame->device_weights = (char *)(uintptr_t)device->model->weights;
   frame->device_arena = device->arena;
   frame->device_state = device->state;
+  if (device->captured) /* runs when nobody is here: its order is the caller's */
+    return TCC_OK;
   if (device->unfinished && device->last_stream != device->stream)
     TCC_TRY(driver->event_wait(device->model->device, device->stream, device->last, error));
   device->unfinished = false;
@@ -371,22 +386,11 @@ void tcc_rt_copy(struct tcc_frame *frame, void *to, const void *from, int64_t by
     need(context, wait(device, context->error));
 }
 
-/* The context's scratch memory, grown to `bytes`, with its counters at zero. */
+/* The context's scratch memory, grown to `bytes`. */
 static char *scratch(struct tcc_context *context, uint64_t bytes) {
   struct tcc_device_context *device = context->device;
-  const struct tcc_device_model *model = device->model;
-  if (bytes <= device->scratch_size)
-    return device->scratch;
-  tcc_device_give(device->memory, device->scratch, device->scratch_size);
-  device->scratch = NULL;
-  device->scratch_size = 0;
-  device->scratch = tcc_device_take(device->memory, bytes);
-  if (!device->scratch)
-    tcc_leave_run(context, tcc_set_error(context->error, device->memory->status, "%s",
-                                         device->memory->error.message));
-  device->scratch_size = bytes;
-  need(context, model->driver->clear(model->device, device->stream, tcc_address(device->scratch),
-                                     TCC_SCRATCH_COUNTERS, context->error));
+  if (bytes > device->scratch_size)
+    need(context, tcc_device_grow_scratch(device, bytes, context->error));
   return device->scratch;
 }
 

@@ -40,6 +40,7 @@ struct tcc_block {
   uint64_t size;     /* with this header, where it lies before the bytes */
   uint64_t last_run; /* that used it */
   uint32_t size_class;
+  bool stays; /* until the heap is closed */
 };
 _Static_assert(sizeof(struct tcc_block) <= TCC_ALIGNMENT, "the header keeps the alignment");
 
@@ -52,6 +53,7 @@ struct tcc_heap {
   uint64_t run, held, peak;
   uint64_t references; /* the context and every block handed out */
   bool closed;
+  bool stays; /* what the run takes */
 };
 
 void *tcc_memory_alloc(const tcc_allocator *allocator, size_t size) {
@@ -113,12 +115,12 @@ static void keep(struct tcc_heap *heap, struct tcc_block *block) {
   heap->free_blocks[block->size_class] = block;
 }
 
-/* Frees the kept blocks that no run since `oldest` has used. */
+/* Frees the kept blocks that no run since `oldest` has used and that need not stay. */
 static void trim(struct tcc_heap *heap, uint64_t oldest) {
   for (uint32_t i = 0; i < NUM_CLASSES; ++i)
     for (struct tcc_block **link = &heap->free_blocks[i]; *link;) {
       struct tcc_block *block = *link;
-      if (block->last_run >= oldest) {
+      if (block->last_run >= oldest || (block->stays && !heap->closed)) {
         link = &block->next;
         continue;
       }
@@ -159,6 +161,7 @@ static struct tcc_block *fresh_block(struct tcc_heap *heap, uint64_t size) {
   if (!block)
     return NULL;
   block->heap = heap;
+  block->stays = false;
   heap->held += block->size;
   if (heap->held > heap->peak)
     heap->peak = heap->held;
@@ -175,6 +178,7 @@ static struct tcc_block *take(struct tcc_heap *heap, uint32_t size_class, uint64
     return NULL;
   block->size_class = size_class;
   block->last_run = heap->run;
+  block->stays |= heap->stays;
   block->next = heap->in_use.next;
   block->previous = &heap->in_use;
   block->next->previous = block;
@@ -242,6 +246,12 @@ void tcc_heap_return(struct tcc_block *block) {
   else
     keep(heap, block);
   drop_reference(heap);
+}
+
+void tcc_heap_begin_run(struct tcc_heap *heap, bool stays) {
+  pthread_mutex_lock(&heap->lock);
+  heap->stays = stays;
+  pthread_mutex_unlock(&heap->lock);
 }
 
 void tcc_heap_end_run(struct tcc_heap *heap) {

@@ -30,11 +30,12 @@ struct Queue {
     in.tensors[2] = acc.tensor;
   }
   ~Queue() { fake("fake_cuda_hold", 0); }
-  tcc_status run(int64_t step) {
+  tcc_status run(int64_t step, void *stream) {
     Outputs out;
     in.step = step;
-    return session.run(in, out, TCC_RUN_ON_STREAM | TCC_RUN_OUTPUTS_ON_DEVICE, this);
+    return session.run(in, out, TCC_RUN_ON_STREAM | TCC_RUN_OUTPUTS_ON_DEVICE, stream);
   }
+  tcc_status run(int64_t step) { return run(step, this); }
   tcc_status synchronize() { return tcc_context_synchronize(session.context, &session.error); }
   std::string text() const { return session.error.message; }
 };
@@ -121,4 +122,47 @@ TEST_CASE("each context is told of its own runs") {
   CHECK(tcc_context_synchronize(two.context, nullptr) == TCC_OK);
   CHECK(one.synchronize() == TCC_MODEL_ERROR);
   CHECK(tcc_context_synchronize(nullptr, nullptr) == TCC_INVALID_ARGUMENT);
+}
+
+TEST_CASE("runs that are captured in a graph leave nothing for others to wait for or to be told") {
+  int other;
+  {
+    Queue queue;
+    CHECK(queue.run(1) == TCC_OK);
+    fake("fake_cuda_capture", 1);
+    for (int run = 0; run < 200; ++run)
+      CHECK(queue.run(43, &other) == TCC_OK);
+    fake("fake_cuda_capture", 0);
+    CHECK(queue.run(1) == TCC_OK);
+    CHECK(queue.run(1, &other) == TCC_OK);
+    CHECK(queue.synchronize() == TCC_OK);
+    CHECK(queue.run(42, &other) == TCC_OK);
+    CHECK(queue.synchronize() == TCC_MODEL_ERROR);
+  }
+  CHECK(Count().open == 0);
+}
+
+TEST_CASE("a run is captured in a graph if nobody waits in it, or it says so") {
+  Queue queue;
+  CHECK(queue.run(1) == TCC_OK);
+  fake("fake_cuda_capture", 1);
+  CHECK(queue.run(1) == TCC_INVALID_ARGUMENT);
+  fake("fake_cuda_capture", 0);
+  CHECK(queue.text().find("cannot be captured in a graph: the host reads") != std::string::npos);
+  CHECK(queue.run(1) == TCC_OK);
+}
+
+TEST_CASE("a context with a profile is not captured in a graph") {
+  fake("fake_cuda_reset", 0, 0);
+  Inputs in(40);
+  Outputs out;
+  tcc_context_options options = {};
+  options.profile = TCC_PROFILE_DEVICE;
+  Session session(options);
+  fake("fake_cuda_capture", 1);
+  CHECK(session.run(in, out, TCC_RUN_ON_STREAM, &session) == TCC_INVALID_ARGUMENT);
+  fake("fake_cuda_capture", 0);
+  CHECK(std::string(session.error.message) ==
+        "a context with a profile cannot be captured in a graph");
+  CHECK(session.run(in, out) == TCC_OK);
 }

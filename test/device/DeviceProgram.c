@@ -4,7 +4,8 @@
  *            nibbles: int4[K]
  *   outputs  y: uint8[N] = x + step + w[1]    runs: uint8[4] = how often this context ran, from
  * w[0] more: int4[K] = nibbles + 1 and acc += step. A step below 0 is an error; one above 99 takes
- * more memory than there is; one of 42 is what a kernel's check refuses.
+ * more memory than there is; one of 42 is what a kernel's check refuses, and one of 43, in a run in
+ * which the host reads nothing of the device.
  *
  * Its one kernel, "k", adds its third word to as many bytes at its first as the second says.
  */
@@ -26,14 +27,15 @@ static void add(struct tcc_frame *frame, const void *memory, int64_t bytes, int6
 static int32_t entry(struct tcc_frame *frame) {
   const struct tcc_rt_tensor *in = frame->inputs;
   int64_t n = frame->symbols[0], k = frame->symbols[1], step = *(const int64_t *)in[1].data;
-  uint8_t weight;
+  uint8_t weight = 10;
   if (step < 0)
     tcc_rt_fail(frame, TCC_MODEL_ERROR, "the step is negative");
-  tcc_rt_copy(frame, &weight, frame->device_weights + 1, 1, TCC_COPY_OUT);
+  if (step != 43)
+    tcc_rt_copy(frame, &weight, frame->device_weights + 1, 1, TCC_COPY_OUT);
 
   /* From "not yet" to true or false. */
   void *refused = tcc_rt_flag(frame, 7, 1, "node 'steps': the step is 42");
-  add(frame, refused, 1, step == 42 ? -1 : -2);
+  add(frame, refused, 1, step == 42 || step == 43 ? -1 : -2);
 
   char *block = tcc_rt_device_alloc_tensor(frame, 1, 1, &n);
   tcc_rt_copy(frame, block, in[0].data, n, TCC_COPY_DEVICE);

@@ -52,6 +52,10 @@ int fake_cuda_waits(void) { return waits; }
 /* Launches that may start before the work before them ends. */
 int fake_cuda_early(void) { return early; }
 int fake_cuda_allocations(void) { return allocations; }
+/* From now on what is put into streams other than the default one is recorded into a graph, which
+ * is not replayed. */
+static int capturing;
+void fake_cuda_capture(int on) { capturing = on; }
 /* What was opened and not closed again; contexts that were pushed and not popped. */
 void fake_cuda_state(int *open, int *pushed, int *called, int *launched) {
   *open = live;
@@ -241,12 +245,23 @@ CUresult cuStreamCreate(void **stream, unsigned flags) {
   return open_handle(stream);
 }
 CUresult cuStreamDestroy_v2(void *stream) { return close_handle(stream); }
+/* Events that were recorded into a graph, or not, are for such streams. */
+static atomic_int captured_events;
 CUresult cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   CALL();
+  if (capturing || captured_events)
+    return capturing ? 905 : 1;
   return event && !flags ? 0 : 1;
+}
+CUresult cuStreamIsCapturing(void *stream, int *status) {
+  CALL();
+  *status = stream && capturing;
+  return 0;
 }
 CUresult cuStreamSynchronize(void *stream) {
   CALL();
+  if (capturing)
+    return 900;
   ++waits;
   return 0;
 }
@@ -325,10 +340,13 @@ CUresult cuEventCreate(void **event, unsigned flags) {
 CUresult cuEventDestroy_v2(void *event) { return close_handle(event); }
 CUresult cuEventRecord(void *event, void *stream) {
   CALL();
+  captured_events = capturing;
   return 0;
 }
 CUresult cuEventSynchronize(void *event) {
   CALL();
+  if (captured_events)
+    return 907;
   fake_cuda_hold(holds);
   ++waits;
   return 0;
