@@ -15,7 +15,7 @@ func.func @few_tiles(%x: tensor<128x768xf32>, %w: tensor<768x768xf32>) {
 
 // As many tiles as multiprocessors: blocks share them, and fill two of each.
 // CHECK-LABEL: @tile_each
-// CHECK: sm_90a = <form = product, threads = 256, rows = 128, columns = 128, depth = 16, split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>>}
+// CHECK: sm_90a = <form = product, threads = 256, row_threads = 16, rows = 128, columns = 128, depth = 16, split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>>}
 func.func @tile_each(%x: tensor<512x4096xf32>, %w: tensor<4096x4096xf32>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<512x4096xf32>, tensor<4096x4096xf32>) sizes() {
   ^bb0(%a: tensor<512x4096xf32>, %b: tensor<4096x4096xf32>):
@@ -39,7 +39,7 @@ func.func @few_rows(%x: tensor<16x4096xf32>, %w: tensor<4096x4096xf32>) {
 
 // Many tiles: large ones, which nobody shares.
 // CHECK-LABEL: @many_tiles
-// CHECK: sm_90a = <form = product, threads = 256, rows = 128, columns = 128, depth = 16, index_bits = 32>>}
+// CHECK: sm_90a = <form = product, threads = 256, row_threads = 16, rows = 128, columns = 128, depth = 16, index_bits = 32>>}
 func.func @many_tiles(%x: tensor<2048x2048xf32>, %w: tensor<2048x2048xf32>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<2048x2048xf32>, tensor<2048x2048xf32>) sizes() {
   ^bb0(%a: tensor<2048x2048xf32>, %b: tensor<2048x2048xf32>):
@@ -59,5 +59,17 @@ func.func @computed(%x: tensor<512x768xf32>, %w: tensor<768x768xf32>) {
     %c = prim.dot %e, %b batch [] x [] contract [1] x [1] : (tensor<512x768xf32>, tensor<768x768xf32>) -> tensor<512x768xf32>
     kernel.yield %c : tensor<512x768xf32>
   } -> tensor<512x768xf32>
+  return
+}
+
+// Fewer rows by many columns: copies bring slices to a ring.
+// CHECK-LABEL: @ring
+// CHECK: sm_90a = <form = product, threads = 64, row_threads = 8, rows = 64, columns = 128, depth = 8, shared_bytes = 25600, index_bits = 32>>}
+func.func @ring(%x: tensor<64x1024xf32>, %w: tensor<32000x1024xf32>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<64x1024xf32>, tensor<32000x1024xf32>) sizes() {
+  ^bb0(%a: tensor<64x1024xf32>, %b: tensor<32000x1024xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<64x1024xf32>, tensor<32000x1024xf32>) -> tensor<64x32000xf32>
+    kernel.yield %c : tensor<64x32000xf32>
+  } -> tensor<64x32000xf32>
   return
 }

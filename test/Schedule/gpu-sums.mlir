@@ -21,7 +21,7 @@ func.func @few_rows(%a: tensor<64x4096xbf16>, %w: tensor<4096x4096xbf16>, %z: te
 
 // Slices of sixteen of k for matrix units, which multiply f64; of integers of 64 bits eight.
 // CHECK-LABEL: @wide
-// CHECK: sm_90a = <form = product, threads = 256, rows = 64, columns = 64, depth = 16, index_bits = 32>>}
+// CHECK: sm_90a = <form = product, threads = 128, row_threads = 8, rows = 64, columns = 64, depth = 16, shared_bytes = 81920, index_bits = 32>>}
 // CHECK: sm_90a = <form = product, threads = 256, rows = 64, columns = 64, depth = 8, index_bits = 32>>}
 func.func @wide(%a: tensor<1024x1024xf64>, %b: tensor<1024x1024xf64>, %c: tensor<1024x1024xi64>, %d: tensor<1024x1024xi64>) {
   %0 = kernel.launch contraction "dot" ins(%a, %b : tensor<1024x1024xf64>, tensor<1024x1024xf64>) sizes() {

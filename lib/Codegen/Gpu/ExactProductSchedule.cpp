@@ -7,7 +7,7 @@
 // matrix of its own or a part of k.
 //
 //===----------------------------------------------------------------------===//
-#include "MmaTile.h"
+#include "AheadProductSchedule.h"
 #include "OperandTile.h"
 #include "ScheduleChoice.h"
 
@@ -229,9 +229,9 @@ static double tileProduct(ScheduleChoice &s, const ProductSizes &sizes, const Gp
 }
 
 /// Tiles for groups of a block's threads, which have matrices of their own or parts of k, where
-/// that surely costs less than `against`.
-static void groupProduct(ScheduleChoice &s, const ProductSizes &sizes, const GpuArch &arch,
-                         double against) {
+/// that surely costs less than `against`. Gives what the choice costs.
+static double groupProduct(ScheduleChoice &s, const ProductSizes &sizes, const GpuArch &arch,
+                           double against) {
   // Fitted to 33 products of f32 on an H200, in 2 to 43 ways each: the choice takes up to 1.17
   // times as long as the best. Cycles of a slice, for a thread of 16 sums and by what all blocks of
   // a multiprocessor multiply and read; of a tile beside.
@@ -288,39 +288,46 @@ static void groupProduct(ScheduleChoice &s, const ProductSizes &sizes, const Gpu
       if (groups > 1 && groups * kDepth < 2 * sizes.inner)
         consider(tile, 1, groups);
     }
+  return least < against * kSurely ? least : against;
 }
 
 void device::scheduleExactProduct(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   constexpr int64_t kLarge = 128, kShort = 512;
+  constexpr double kSurely = 0.97; // of estimates that were fitted apart
   Operation *op = productOf(launch);
   auto result = tensorType(op->getResult(0));
   s.form = Form::Product;
   s.rows = s.columns = 64;
   s.depth = 16;
   Type sum = computeType(sumType(result.getElementType()));
+  auto dot = dyn_cast<prim::DotOp>(op);
   if (sum.getIntOrFloatBitWidth() > 32) {
+    if (dot && sumsOnUnits(sum, arch) && unitsProduct(s, dot, arch))
+      return;
     s.depth = sumsOnUnits(sum, arch) ? 16 : 8;
     splitProduct(s, launch, arch);
     return;
   }
   ProductSizes sizes = ProductSizes::of(op);
-  double cost = 0;
-  if (auto dot = dyn_cast<prim::DotOp>(op); dot && readsMemory(dot))
-    cost = tileProduct(s, sizes, arch);
+  double cost = dot && readsMemory(dot) ? tileProduct(s, sizes, arch) : 0;
   if (cost > 0) {
     // What smaller tiles were fitted to has short sums.
-    if (sizes.inner > kShort)
-      return;
-  } else {
-    int64_t columns = result.getRank() ? result.getShape().back() : 1;
-    if (auto conv = dyn_cast<prim::ConvOp>(op))
-      columns = tensorType(conv.getW()).getDimSize(0) / int64_t(conv.getGroups());
-    if (result.hasStaticShape() && !ShapedType::isDynamic(columns) && columns >= kLarge &&
-        result.getNumElements() >= kLarge * kLarge * arch.multiprocessors)
-      s.rows = s.columns = kLarge;
-    else
-      cost = splitProduct(s, launch, arch);
+    if (sizes.inner <= kShort)
+      cost = groupProduct(s, sizes, arch, cost);
+    if (llvm::all_of(op->getOperandTypes(), [](Type type) {
+          return cast<RankedTensorType>(type).getElementType().isF32();
+        }))
+      aheadProduct(s, dot, arch, kSurely * cost);
+    return;
   }
+  int64_t columns = result.getRank() ? result.getShape().back() : 1;
+  if (auto conv = dyn_cast<prim::ConvOp>(op))
+    columns = tensorType(conv.getW()).getDimSize(0) / int64_t(conv.getGroups());
+  if (result.hasStaticShape() && !ShapedType::isDynamic(columns) && columns >= kLarge &&
+      result.getNumElements() >= kLarge * kLarge * arch.multiprocessors)
+    s.rows = s.columns = kLarge;
+  else
+    cost = splitProduct(s, launch, arch);
   if (cost > 0)
     groupProduct(s, sizes, arch, cost);
 }

@@ -7,6 +7,7 @@
 // kernel may call are an error here rather than of ptxas.
 //
 //===----------------------------------------------------------------------===//
+#include "AheadProductSchedule.h"
 #include "BoxedAttention.h"
 #include "MatrixTile.h"
 #include "ScheduleChoice.h"
@@ -109,6 +110,10 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
     emitCollectKernel(frame);
     break;
   case Form::Product:
+    // What a block needs of a multiprocessor: ptxas allots registers by how many there are of it.
+    if (schedule.getRowThreads())
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                        b.getI32IntegerAttr(int32_t(residentProducts(launch, schedule, arch))));
     emitProductKernel(frame);
     break;
   case Form::Attention:

@@ -48,6 +48,10 @@ Value device::KernelFrame::less(Value x, Value y) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, y);
 }
 
+Value device::KernelFrame::notBelow(Value x, Value y) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, x, y);
+}
+
 Value device::KernelFrame::i32(int64_t v) {
   return arith::ConstantOp::create(b, b.getI32IntegerAttr(static_cast<int32_t>(v)));
 }
@@ -190,6 +194,16 @@ Value device::KernelFrame::asStored(Value computed) {
 Value device::KernelFrame::asComputed(Value stored, Type computed) {
   return stored.getType() == computed ? stored
                                       : Value(arith::TruncIOp::create(b, computed, stored));
+}
+
+Value device::KernelFrame::readHere(Value v) {
+  if (arch.simulated)
+    return v;
+  return LLVM::InlineAsmOp::create(b, v.getType(), v, "", v.getType().isF64() ? "=d,0" : "=f,0",
+                                   /*has_side_effects=*/false, /*is_align_stack=*/false,
+                                   LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(),
+                                   ArrayAttr())
+      .getResult(0);
 }
 
 Value device::KernelFrame::at(Value base, Type element, Value index) {

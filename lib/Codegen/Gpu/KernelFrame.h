@@ -24,6 +24,7 @@ struct KernelFrame : LaunchFrame {
   mlir::Value globalThread();
   /// x < y, both not negative.
   mlir::Value less(mlir::Value x, mlir::Value y);
+  mlir::Value notBelow(mlir::Value x, mlir::Value y); ///< x >= y
   mlir::Value i32(int64_t v);
   /// The product of extents.
   mlir::Value volume(mlir::ValueRange extents);
@@ -48,6 +49,9 @@ struct KernelFrame : LaunchFrame {
   mlir::Type asStored(mlir::Type computed);
   mlir::Value asStored(mlir::Value computed);
   mlir::Value asComputed(mlir::Value stored, mlir::Type computed);
+  /// `v`, an f32 or f64, of which LLVM does not know that it was read where it was: what a loop
+  /// reads for its next turn it would read when that begins.
+  mlir::Value readHere(mlir::Value v);
   /// The address of element `index` of an array.
   mlir::Value at(mlir::Value base, mlir::Type element, mlir::Value index);
   /// After the template: lets the kernel start before the work before it ends and, where the

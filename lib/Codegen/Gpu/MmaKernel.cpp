@@ -83,7 +83,6 @@ private:
   Value tileAt(const Part &part, Value stage, unsigned first, unsigned k);
   SmallVector<Value> multiply(Value stage, ValueRange sums);
   SmallVector<Value> multiplyAll();
-  std::pair<Value, Value> tileIn(Value number, Value tilesDown, Value tilesAcross);
   void store(ValueRange sums);
   void storeRun(Value row, Value column, ArrayRef<Value> sums);
 
@@ -367,17 +366,6 @@ void MmaEmitter::store(ValueRange sums) {
     }
 }
 
-/// Row and column of tile `number` of a matrix. Eight rows of tiles go together: their operands
-/// stay in the L2 cache.
-std::pair<Value, Value> MmaEmitter::tileIn(Value number, Value tilesDown, Value tilesAcross) {
-  constexpr int64_t kTogether = 8;
-  Value width = f.e.mulIndex(f.e.index(kTogether), tilesAcross);
-  Value first = f.e.mulIndex(f.e.divIndex(number, width), f.e.index(kTogether));
-  Value rest = f.e.remIndex(number, width);
-  Value height = f.minIndex(f.e.subIndex(tilesDown, first), f.e.index(kTogether));
-  return {f.e.addIndex(first, f.e.remIndex(rest, height)), f.e.divIndex(rest, height)};
-}
-
 void MmaEmitter::run() {
   rows = f.volume(p.rows);
   columns = f.volume(p.columns);
@@ -392,7 +380,7 @@ void MmaEmitter::run() {
       f.delinearize(tileNumber, {f.volume(p.batch), f.e.mulIndex(tilesM, tilesN)});
   batchNumber = place[0];
   batch = uniform(f.delinearize(batchNumber, p.batch));
-  auto [down, acrossTile] = tileIn(place[1], tilesM, tilesN);
+  auto [down, acrossTile] = tileIn(f, place[1], tilesM, tilesN);
   rowTile = f.e.mulIndex(down, f.e.index(t.rows));
   columnTile = f.e.mulIndex(acrossTile, f.e.index(t.columns));
   Value steps = tiles(inner, depth), each = tiles(steps, s.getSplit());

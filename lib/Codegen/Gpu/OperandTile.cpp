@@ -53,11 +53,9 @@ ThreadPlace ThreadPlace::of(KernelFrame &f, Value number, unsigned down, unsigne
 
 OperandTile::OperandTile(KernelFrame &f, OperandSource given, TileShape shape, TileThreads threads,
                          Type sum, Value shared, Value first)
-    : f(f), source(std::move(given)), shape(shape), threads(threads), sum(sum),
-      computed(computeType(sum)), stored(f.asStored(computed)),
-      lanes(std::min(
-          {runsOf(f, source).lanes, shape.group, shape.width * shape.depth / threads.count})),
-      shared(shared) {
+    : SliceMemory(f, shape, computeType(sum), shared), source(std::move(given)), threads(threads),
+      sum(sum), lanes(std::min({runsOf(f, source).lanes, shape.group,
+                                shape.width * shape.depth / threads.count})) {
   for (unsigned i = 0; i < runsOfThread(); ++i)
     own.push_back(runCoords(f, f.e.addIndex(first, runAt(i).first), source.own,
                             source.innerFirst ? 1 : lanes));
@@ -85,14 +83,17 @@ SmallVector<Value> OperandTile::read(Value round, Value inner) {
     v = emitCast(b, v, source.element, sum, true);
     if (lanes > 1 && !isa<VectorType>(v.getType()))
       v = f.e.splat(v, lanes);
-    Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(v.getType())));
-    values.push_back(arith::SelectOp::create(b, f.less(k, inner), v, zero));
+    if (inner) {
+      Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(v.getType())));
+      v = arith::SelectOp::create(b, f.less(k, inner), v, zero);
+    }
+    values.push_back(v);
   }
   f.e.setLanes(1);
   return values;
 }
 
-Value OperandTile::placeOf(Value k, Value own) const {
+Value SliceMemory::placeOf(Value k, Value own) const {
   Value pitch = f.e.index(shape.pitch());
   return shape.byOwn ? f.e.addIndex(f.e.mulIndex(own, pitch), k)
                      : f.e.addIndex(f.e.mulIndex(k, pitch), own);
@@ -121,7 +122,7 @@ void OperandTile::write(ArrayRef<Value> values, Value slice) {
   }
 }
 
-SmallVector<Value> OperandTile::load(Value slice, unsigned k, Value place) const {
+SmallVector<Value> SliceMemory::load(Value slice, unsigned k, Value place) const {
   auto type = VectorType::get({shape.group}, stored);
   unsigned bytes = shape.group * (stored.getIntOrFloatBitWidth() / 8);
   Value start = f.e.mulIndex(slice, f.e.index(shape.elements()));
@@ -133,7 +134,7 @@ SmallVector<Value> OperandTile::load(Value slice, unsigned k, Value place) const
   return values;
 }
 
-Value OperandTile::loadOne(Value slice, Value k, Value place) const {
+Value SliceMemory::loadOne(Value slice, Value k, Value place) const {
   Value at = f.e.addIndex(f.e.mulIndex(slice, f.e.index(shape.elements())), placeOf(k, place));
   return f.asComputed(LLVM::LoadOp::create(f.b, stored, f.at(shared, stored, at)), computed);
 }

@@ -43,35 +43,46 @@ struct TileShape {
   int64_t elements() const { return pitch() * (byOwn ? width : depth); }
 };
 
-class OperandTile {
+/// Slices of elements of a type in shared memory, as a thread reads them.
+class SliceMemory {
+public:
+  SliceMemory(KernelFrame &f, TileShape shape, mlir::Type computed, mlir::Value shared)
+      : f(f), shape(shape), computed(computed), stored(f.asStored(computed)), shared(shared) {}
+  /// `group` neighbours from `place` on, at one k, if a slice has them together.
+  llvm::SmallVector<mlir::Value> load(mlir::Value slice, unsigned k, mlir::Value place) const;
+  /// The element at `k` and `place`.
+  mlir::Value loadOne(mlir::Value slice, mlir::Value k, mlir::Value place) const;
+
+protected:
+  /// Where an element lies in a slice.
+  mlir::Value placeOf(mlir::Value k, mlir::Value own) const;
+
+  KernelFrame &f;
+  TileShape shape;
+  mlir::Type computed, stored;
+  mlir::Value shared;
+};
+
+class OperandTile : public SliceMemory {
 public:
   /// From `first` of the operand's own index on; slices begin at multiples of the shape's
   /// elements in `shared`. `sum` is the type of the sum, a prim element type.
   OperandTile(KernelFrame &f, OperandSource source, TileShape shape, TileThreads threads,
               mlir::Type sum, mlir::Value shared, mlir::Value first);
 
-  /// The thread's part of the slice from k = `round` on. Past the extent `inner` of k it is 0;
-  /// past the others anything, for nothing of it is stored.
+  /// The thread's part of the slice from k = `round` on. Past the extent `inner` of k it is 0
+  /// (null: anything); past the others anything, for nothing of it is stored.
   llvm::SmallVector<mlir::Value> read(mlir::Value round, mlir::Value inner);
   void write(llvm::ArrayRef<mlir::Value> values, mlir::Value slice);
-  /// `group` neighbours from `place` on, at one k, if a slice has them together.
-  llvm::SmallVector<mlir::Value> load(mlir::Value slice, unsigned k, mlir::Value place) const;
-  /// The element at `k` and `place`.
-  mlir::Value loadOne(mlir::Value slice, mlir::Value k, mlir::Value place) const;
 
 private:
   unsigned runsOfThread() const { return shape.width * shape.depth / (threads.count * lanes); }
   std::pair<mlir::Value, mlir::Value> runAt(unsigned i);
-  /// Where an element lies in a slice.
-  mlir::Value placeOf(mlir::Value k, mlir::Value own) const;
 
-  KernelFrame &f;
   OperandSource source;
-  TileShape shape;
   TileThreads threads;
-  mlir::Type sum, computed, stored;
+  mlir::Type sum;
   unsigned lanes;
-  mlir::Value shared;
   llvm::SmallVector<Coords> own; ///< of the thread's runs
 };
 

@@ -290,6 +290,16 @@ OperandRuns device::runsOf(KernelFrame &f, const OperandSource &s) {
   return runs;
 }
 
+std::pair<Value, Value> device::tileIn(KernelFrame &f, Value number, Value tilesDown,
+                                       Value tilesAcross) {
+  constexpr int64_t kTogether = 8;
+  Value width = f.e.mulIndex(f.e.index(kTogether), tilesAcross);
+  Value first = f.e.mulIndex(f.e.divIndex(number, width), f.e.index(kTogether));
+  Value rest = f.e.remIndex(number, width);
+  Value height = f.minIndex(f.e.subIndex(tilesDown, first), f.e.index(kTogether));
+  return {f.e.addIndex(first, f.e.remIndex(rest, height)), f.e.divIndex(rest, height)};
+}
+
 void device::shareSums(KernelFrame &f, Value tile, Value part, ArrayRef<Value> sums, Type sum,
                        function_ref<void(ValueRange)> finish) {
   constexpr unsigned kTogether = 4, kAligned = 16; // sums, bytes

@@ -82,6 +82,11 @@ Coords runCoords(KernelFrame &f, mlir::Value number, llvm::ArrayRef<mlir::Value>
 
 Coords uniform(llvm::ArrayRef<mlir::Value> indices);
 
+/// Row and column of tile `number` of a matrix. Eight rows of tiles go together: their operands
+/// stay in the L2 cache.
+std::pair<mlir::Value, mlir::Value> tileIn(KernelFrame &f, mlir::Value number,
+                                           mlir::Value tilesDown, mlir::Value tilesAcross);
+
 /// Of a tile whose k is cut in the schedule's `split` parts, a block each: every thread leaves its
 /// `sums`, a multiple of four of prim type `sum`, in scratch memory, and those of the last block to
 /// come add up what all have left there, in order of the parts, for `finish`.

@@ -23,8 +23,7 @@
 // A convolution is the product of its pixels by its filters over channels and window.
 //
 //===----------------------------------------------------------------------===//
-#include "MatrixInstructions.h"
-#include "OperandTile.h"
+#include "ProductKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -35,100 +34,50 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-namespace {
+ProductEmitter::ProductEmitter(KernelFrame &f, Product product)
+    : f(f), b(f.b), p(std::move(product)), s(f.schedule),
+      sumElement(sumType(tensorType(p.op->getResult(0)).getElementType())),
+      sum(computeType(sumElement)), group(groupOf(f, sumElement)), shape(GroupShape::of(s)),
+      units(sumsOnUnits(sumElement, f.arch) && shape.fillsWarps(s)), ring(s.getSharedBytes() != 0),
+      ahead(s.getRowThreads() && !units) {}
 
-/// How the threads of a block are grouped: each group computes a tile, its threads squares of it.
-struct GroupShape {
-  unsigned threads, side; ///< of a group; rows and columns of a thread
-  unsigned down, across;  ///< threads along rows and along columns
-  unsigned slicesOfGroup = 2;
-
-  static GroupShape of(Schedule s) {
-    unsigned threads = s.getThreads() / (s.getLanes() * s.getVectors()), side = 1;
-    while (side * side * threads < s.getRows() * s.getColumns())
-      side *= 2;
-    return {threads, side, s.getRows() / side, s.getColumns() / side};
-  }
-  int64_t slices(Schedule s) const {
-    return int64_t(slicesOfGroup) * s.getLanes() * s.getVectors();
-  }
-  /// Rows and columns of a warp on matrix units.
-  unsigned warpRows() const { return side * DoubleInstruction::rows / 2; }
-  unsigned warpColumns() const { return side / 2 * DoubleInstruction::columns; }
-  bool fillsWarps(Schedule s) const {
-    return side >= 2 && threads % GpuArch::warp == 0 && s.getRows() % warpRows() == 0 &&
-           s.getColumns() % warpColumns() == 0 && s.getDepth() % DoubleInstruction::step == 0;
-  }
-};
-
-class ProductEmitter {
-public:
-  ProductEmitter(device::KernelFrame &f, Product product)
-      : f(f), b(f.b), p(std::move(product)), s(f.schedule),
-        sumElement(sumType(tensorType(p.op->getResult(0)).getElementType())),
-        sum(computeType(sumElement)), group(groupOf(f, sumElement)), shape(GroupShape::of(s)),
-        units(sumsOnUnits(sumElement, f.arch) && shape.fillsWarps(s)) {}
-  void run();
-
-private:
-  OperandTile tileOf(bool left);
-  SmallVector<Value> multiply(Value slice, ValueRange sums);
-  SmallVector<Value> multiplyOnUnits(Value slice, ValueRange sums);
-  SmallVector<Value> multiplyAll();
-  void store(ValueRange sums);
-  void storeRun(Value number, ArrayRef<Value> sums);
-  void addUp(ValueRange sums);
-
-  TileShape shapeOf(bool left) const {
-    unsigned width = left ? s.getRows() : s.getColumns();
-    // Four of k by eight of the others are in banks of their own.
-    return units ? TileShape{width, s.getDepth(), group, 2 * group,
-                             sourceOf(p, left, batch).innerFirst}
-                 : TileShape{width, s.getDepth(), group};
-  }
-  int64_t sliceElements() const { return shapeOf(true).elements() + shapeOf(false).elements(); }
-  /// Rows or columns of a thread come in runs of neighbours: how far from one to the next.
-  int64_t runStep(bool ofRows) const {
-    return units ? DoubleInstruction::columns : int64_t(ofRows ? shape.down : shape.across) * group;
-  }
-  /// Neighbouring rows of a thread.
-  unsigned rowsOfRun() const { return units ? 1 : group; }
-  /// The rounds of a thread; null where they are not known.
-  std::optional<int64_t> rounds() const;
-
-  device::KernelFrame &f;
-  ImplicitLocOpBuilder &b;
-  Product p;
-  Schedule s;
-  Type sumElement, sum;
-  unsigned group; ///< neighbouring rows or columns of a thread
-  GroupShape shape;
-  bool units;                 ///< a warp multiplies
-  Value operands;             ///< shared memory of slices, where groups' sums meet; else null
-  Value rows, columns, inner; ///< extents as one number
-  Coords batch;               ///< the block's
-  Value batchNumber, rowTile, columnTile;
-  Value tileNumber, part;            ///< the block's tile, and which part of k it has
-  Value firstInner, endInner;        ///< that part: whole slices, up to the end
-  Value groupNumber, member;         ///< the thread's group, and its number there
-  Value here;                        ///< null: the group's matrix is one of the batch
-  Value threadRow, threadColumn;     ///< its first ones in the tile
-  SmallVector<OperandTile, 2> parts; ///< left, right
-};
-
-} // namespace
-
-/// Slices of left and of right: in memory of their own, so that the assembler moves what is read of
+/// Slices of left or of right: in memory of their own, so that the assembler moves what is read of
 /// one past what is written to the other, or in that which sums meet in, right behind left.
-OperandTile ProductEmitter::tileOf(bool left) {
-  Value shared = operands;
+Value ProductEmitter::sharedOf(bool left) {
   if (!operands)
-    shared = f.shared(f.asStored(sum), shape.slices(s) * shapeOf(left).elements(),
-                      left ? "left" : "right");
-  else if (!left)
-    shared = f.at(operands, f.asStored(sum), f.e.index(shape.slices(s) * shapeOf(true).elements()));
-  return {f,      sourceOf(p, left, batch),   shapeOf(left), {shape.threads, member}, sumElement,
-          shared, left ? rowTile : columnTile};
+    return f.shared(f.asStored(sum), shape.slices(s) * shapeOf(left).elements(),
+                    left ? "left" : "right");
+  return left ? operands
+              : f.at(operands, f.asStored(sum),
+                     f.e.index(shape.slices(s) * shapeOf(true).elements()));
+}
+
+SmallVector<Value> ProductEmitter::fragment(bool left, Value slice, unsigned k) {
+  Values values;
+  unsigned own = left ? shape.rows : shape.columns;
+  for (unsigned run = 0; run < own / group; ++run) {
+    Value place = f.e.addIndex(left ? threadRow : threadColumn, f.e.index(run * runStep(left)));
+    llvm::append_range(values, slicesOf(left).load(slice, k, place));
+  }
+  return values;
+}
+
+void ProductEmitter::addProducts(Values &sums, ValueRange left, ValueRange right) {
+  auto add = [&](size_t i, size_t j) {
+    Value product = emitCombine(b, prim::ReduceKind::prod, sumElement, left[i], right[j]);
+    Value &total = sums[i * right.size() + j];
+    total = emitCombine(b, prim::ReduceKind::sum, sumElement, product, total);
+  };
+  // Two rows at a time, to and fro: neighbouring multiply-adds share an operand, and the assembler
+  // finds registers for them that are in different banks.
+  unsigned down = ahead ? 2 : 1;
+  for (size_t i = 0; i < left.size(); i += down)
+    for (size_t j = 0; j < right.size(); ++j)
+      for (size_t n = 0; n < down && i + n < left.size(); ++n)
+        if (ahead)
+          add(i + (j % 2 ? down - 1 - n : n), i / down % 2 ? right.size() - 1 - j : j);
+        else
+          add(i, j);
 }
 
 /// The thread's sums with the products of one slice added.
@@ -136,25 +85,33 @@ SmallVector<Value> ProductEmitter::multiply(Value slice, ValueRange sums) {
   if (units)
     return multiplyOnUnits(slice, sums);
   SmallVector<Value> next(sums.begin(), sums.end());
-  for (unsigned k = 0; k < s.getDepth(); ++k) {
-    auto load = [&](bool left) {
-      SmallVector<Value> values;
-      Value first = left ? threadRow : threadColumn;
-      for (unsigned run = 0; run < shape.side / group; ++run)
-        llvm::append_range(
-            values, parts[left ? 0 : 1].load(slice, k,
-                                             f.e.addIndex(first, f.e.index(run * runStep(left)))));
-      return values;
-    };
-    SmallVector<Value> ls = load(true), rs = load(false);
-    for (auto [i, l] : llvm::enumerate(ls))
-      for (auto [j, r] : llvm::enumerate(rs)) {
-        Value product = emitCombine(b, prim::ReduceKind::prod, sumElement, l, r);
-        Value &total = next[i * rs.size() + j];
-        total = emitCombine(b, prim::ReduceKind::sum, sumElement, product, total);
-      }
-  }
+  for (unsigned k = 0; k < s.getDepth(); ++k)
+    addProducts(next, fragment(true, slice, k), fragment(false, slice, k));
   return next;
+}
+
+/// The same where fragments of the slice's first k are in registers, behind the sums; then those of
+/// slice `next` are. `before` is called before anything is read for what follows each k.
+SmallVector<Value> ProductEmitter::multiplyAhead(ValueRange carried, Value slice, Value next,
+                                                 function_ref<void(unsigned)> before) {
+  Values sums(carried.take_front(shape.sums())), left(carried.slice(shape.sums(), shape.rows)),
+      right(carried.slice(shape.sums() + shape.rows, shape.columns));
+  for (unsigned k = 0; k < s.getDepth(); ++k) {
+    bool last = k + 1 == s.getDepth();
+    before(k);
+    Values nextLeft = fragment(true, last ? next : slice, last ? 0 : k + 1),
+           nextRight = fragment(false, last ? next : slice, last ? 0 : k + 1);
+    if (last)
+      for (Values *values : {&nextLeft, &nextRight})
+        for (Value &v : *values)
+          v = f.readHere(v);
+    addProducts(sums, left, right);
+    left = nextLeft;
+    right = nextRight;
+  }
+  llvm::append_range(sums, left);
+  llvm::append_range(sums, right);
+  return sums;
 }
 
 /// A thread's sums come in pairs of columns: of each of its rows, those of all columns.
@@ -167,21 +124,22 @@ SmallVector<Value> ProductEmitter::multiplyOnUnits(Value slice, ValueRange sums)
   Value column =
       f.e.addIndex(f.e.subIndex(threadColumn, f.e.mulIndex(ownK, f.e.index(group))), ownColumn);
   SmallVector<Value> next(sums);
-  unsigned pairs = shape.side / 2; // of columns
+  unsigned down = shape.rows / 2, across = shape.columns / 2; // pairs of rows, of columns
   for (unsigned first = 0; first < s.getDepth(); first += instruction.inner) {
     auto load = [&](bool left, unsigned tile, unsigned k) {
       Value place = f.e.addIndex(left ? threadRow : column, f.e.index(tile * kTile));
-      return parts[left ? 0 : 1].loadOne(slice, f.e.addIndex(ownK, f.e.index(first + k)), place);
+      return slicesOf(left).loadOne(slice, f.e.addIndex(ownK, f.e.index(first + k)), place);
     };
-    SmallVector<SmallVector<Value>> ls(pairs), rs(pairs);
-    for (unsigned k = 0; k < instruction.inner; k += kStep)
-      for (unsigned i = 0; i < pairs; ++i) {
+    SmallVector<SmallVector<Value>> ls(down), rs(across);
+    for (unsigned k = 0; k < instruction.inner; k += kStep) {
+      for (unsigned i = 0; i < down; ++i)
         ls[i].append({load(true, 2 * i, k), load(true, 2 * i + 1, k)});
-        rs[i].push_back(load(false, i, k));
-      }
-    for (unsigned i = 0; i < pairs; ++i)
-      for (unsigned j = 0; j < pairs; ++j) {
-        unsigned upper = 2 * i * shape.side + 2 * j, lower = upper + shape.side;
+      for (unsigned j = 0; j < across; ++j)
+        rs[j].push_back(load(false, j, k));
+    }
+    for (unsigned i = 0; i < down; ++i)
+      for (unsigned j = 0; j < across; ++j) {
+        unsigned upper = 2 * i * shape.columns + 2 * j, lower = upper + shape.columns;
         SmallVector<Value> all = instruction.multiply(
             b, ls[i], rs[j], {next[upper], next[upper + 1], next[lower], next[lower + 1]});
         for (unsigned n = 0; n < 4; ++n)
@@ -198,16 +156,24 @@ std::optional<int64_t> ProductEmitter::rounds() const {
   return llvm::divideCeil(*all, int64_t(s.getDepth()) * s.getSplit() * s.getVectors());
 }
 
-SmallVector<Value> ProductEmitter::multiplyAll() {
+SmallVector<Value> ProductEmitter::zeroSums() {
   Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(sum)));
-  SmallVector<Value> carried(shape.side * shape.side, zero);
+  return Values(shape.sums(), zero);
+}
+
+SmallVector<Value> ProductEmitter::multiplyAll() {
+  // Whole slices have no end to be looked for: what is read past the last one is never multiplied.
+  std::optional<int64_t> all = getConstantIntValue(inner);
+  int64_t ofAll = int64_t(s.getDepth()) * s.getSplit() * s.getVectors();
+  Value within = ahead && all && *all % ofAll == 0 ? Value() : inner;
+  SmallVector<Value> carried = zeroSums();
   auto writeTo = [&](Value slice, ArrayRef<SmallVector<Value>> values) {
     for (auto [part, v] : llvm::zip(parts, values))
       part.write(v, slice);
   };
   auto readFrom = [&](Value round) {
-    return SmallVector<SmallVector<Value>>{parts[0].read(round, inner),
-                                           parts[1].read(round, inner)};
+    return SmallVector<SmallVector<Value>>{parts[0].read(round, within),
+                                           parts[1].read(round, within)};
   };
   // The group's slices lie together.
   bool single = shape.slicesOfGroup == 1;
@@ -221,6 +187,9 @@ SmallVector<Value> ProductEmitter::multiplyAll() {
   f.barrier();
   if (single)
     return f.failed ? carried : multiply(ofGroup, carried);
+  if (ahead)
+    for (bool left : {true, false})
+      llvm::append_range(carried, fragment(left, ofGroup, 0));
   carried.push_back(f.e.index(0));
   auto loop = scf::ForOp::create(b, firstInner, endInner, f.e.index(s.getDepth()), carried);
   OpBuilder::InsertionGuard guard(b);
@@ -228,16 +197,28 @@ SmallVector<Value> ProductEmitter::multiplyAll() {
   SmallVector<Value> next = f.e.nested([&] {
     Value slice = loop.getRegionIterArgs().back();
     Value other = f.e.subIndex(f.e.index(1), slice);
-    auto ahead = readFrom(f.e.addIndex(loop.getInductionVar(), f.e.index(s.getDepth())));
-    SmallVector<Value> added =
-        multiply(f.e.addIndex(ofGroup, slice), loop.getRegionIterArgs().drop_back());
-    writeTo(f.e.addIndex(ofGroup, other), ahead);
-    f.barrier();
+    auto later = readFrom(f.e.addIndex(loop.getInductionVar(), f.e.index(s.getDepth())));
+    ValueRange in = loop.getRegionIterArgs().drop_back();
+    auto writeLater = [&] { writeTo(f.e.addIndex(ofGroup, other), later); };
+    SmallVector<Value> added;
+    if (ahead) {
+      added = multiplyAhead(in, f.e.addIndex(ofGroup, slice), f.e.addIndex(ofGroup, other),
+                            [&](unsigned k) {
+                              if (k + 2 == s.getDepth())
+                                writeLater();
+                              if (k + 1 == s.getDepth())
+                                f.barrier();
+                            });
+    } else {
+      added = multiply(f.e.addIndex(ofGroup, slice), in);
+      writeLater();
+      f.barrier();
+    }
     added.push_back(other);
     return added;
   });
   scf::YieldOp::create(b, next);
-  return SmallVector<Value>(loop.getResults().drop_back());
+  return SmallVector<Value>(loop.getResults().take_front(shape.sums()));
 }
 
 /// The sums of the thread's run `number`, counted along its rows, stored where they are inside:
@@ -248,7 +229,7 @@ void ProductEmitter::storeRun(Value number, ArrayRef<Value> sums) {
                llvm::none_of(f.yield().getValues(),
                              [](Value v) { return v.getDefiningOp<prim::TransposeOp>(); });
   unsigned lanes = whole ? group : 1;
-  Value runsOfRow = f.e.index(shape.side / group);
+  Value runsOfRow = f.e.index(shape.columns / group);
   Value i = f.e.divIndex(number, runsOfRow), j = f.e.remIndex(number, runsOfRow);
   Value ofGroup = f.e.index(rowsOfRun());
   Value down =
@@ -262,6 +243,9 @@ void ProductEmitter::storeRun(Value number, ArrayRef<Value> sums) {
     Value inside = arith::AndIOp::create(b, f.less(row, rows), f.less(column, columns));
     if (here)
       inside = arith::AndIOp::create(b, inside, here);
+    for (auto [first, at] : {std::pair(firstRow, row), std::pair(firstColumn, column)})
+      if (first)
+        inside = arith::AndIOp::create(b, inside, f.notBelow(at, first));
     f.when(inside, [&] {
       f.e.setLanes(lanes);
       Value total = sums[n];
@@ -334,16 +318,12 @@ void ProductEmitter::addUp(ValueRange sums) {
   });
 }
 
-void ProductEmitter::run() {
-  rows = f.volume(p.rows);
-  columns = f.volume(p.columns);
-  inner = f.volume(p.inner);
+/// The block's tile, and its part of k.
+void ProductEmitter::findTile() {
   auto tiles = [&](Value extent, unsigned size) {
     return f.e.divIndex(f.e.addIndex(extent, f.e.index(size - 1)), f.e.index(size));
   };
   Value tilesM = tiles(rows, s.getRows()), tilesN = tiles(columns, s.getColumns());
-  member = f.e.remIndex(f.thread, f.e.index(shape.threads));
-  groupNumber = f.e.divIndex(f.thread, f.e.index(shape.threads));
   tileNumber = f.block;
   firstInner = f.e.index(0);
   endInner = inner;
@@ -365,6 +345,10 @@ void ProductEmitter::run() {
   Value batches = f.volume(p.batch);
   SmallVector<Value> place =
       f.delinearize(tileNumber, {tiles(batches, s.getLanes()), tilesM, tilesN});
+  if (ring) {
+    place = f.delinearize(tileNumber, {batches, f.e.mulIndex(tilesM, tilesN), f.e.index(1)});
+    std::tie(place[1], place[2]) = tileIn(f, place[1], tilesM, tilesN);
+  }
   batchNumber = place[0];
   if (s.getLanes() > 1) {
     batchNumber = f.e.addIndex(f.e.mulIndex(batchNumber, f.e.index(s.getLanes())), groupNumber);
@@ -374,6 +358,10 @@ void ProductEmitter::run() {
   batch = uniform(f.delinearize(batchNumber, p.batch));
   rowTile = f.e.mulIndex(place[1], f.e.index(s.getRows()));
   columnTile = f.e.mulIndex(place[2], f.e.index(s.getColumns()));
+}
+
+/// The thread's first row and column in the tile.
+void ProductEmitter::placeThread() {
   Value across = f.e.index(shape.across);
   if (units) {
     Value warp = f.e.divIndex(member, f.e.index(GpuArch::warp)),
@@ -390,6 +378,12 @@ void ProductEmitter::run() {
     threadRow = f.e.mulIndex(place.row, f.e.index(group));
     threadColumn = f.e.mulIndex(place.column, f.e.index(group));
   }
+}
+
+/// Shared memory, and what brings slices to it.
+void ProductEmitter::shareSlices() {
+  if (ring)
+    return shareRing();
   shape.slicesOfGroup = rounds() == 1 ? 1 : 2;
   if (s.getVectors() > 1)
     operands = f.shared(f.asStored(sum),
@@ -397,8 +391,21 @@ void ProductEmitter::run() {
                                  int64_t(s.getVectors()) * s.getRows() * s.getColumns()),
                         "operands");
   for (bool left : {true, false})
-    parts.push_back(tileOf(left));
-  SmallVector<Value> sums = multiplyAll();
+    parts.emplace_back(f, sourceOf(p, left, batch), shapeOf(left),
+                       TileThreads{shape.threads, member}, sumElement, sharedOf(left),
+                       left ? rowTile : columnTile);
+}
+
+void ProductEmitter::run() {
+  rows = f.volume(p.rows);
+  columns = f.volume(p.columns);
+  inner = f.volume(p.inner);
+  member = f.e.remIndex(f.thread, f.e.index(shape.threads));
+  groupNumber = f.e.divIndex(f.thread, f.e.index(shape.threads));
+  findTile();
+  placeThread();
+  shareSlices();
+  SmallVector<Value> sums = ring ? multiplyRing() : multiplyAll();
   if (f.failed)
     return;
   if (s.getVectors() > 1)
