@@ -30,15 +30,16 @@ TEST_CASE("products: what is multiplied next is read ahead, brought by registers
       return "tensor<2x" + (across ? k + "x" + o : o + "x" + k) + "x" + t + ">";
     };
     auto shape = [&](int64_t own, bool across) {
-      return across ? llvm::SmallVector<int64_t>{2, z.k, own} : llvm::SmallVector<int64_t>{2, own, z.k};
+      return across ? llvm::SmallVector<int64_t>{2, z.k, own}
+                    : llvm::SmallVector<int64_t>{2, own, z.k};
     };
     std::string l = matrix(z.m, z.leftAcross), r = matrix(z.n, z.rightAcross),
                 y = "tensor<2x" + std::to_string(z.m) + "x" + std::to_string(z.n) + "x" + t + ">";
     std::string text =
         function("%a: " + l + ", %b: " + r, y,
-                 std::string("%0 = prim.dot %a, %b batch [0] x [0] contract [") + (z.leftAcross ? "1" : "2") +
-                     "] x [" + (z.rightAcross ? "1" : "2") + "] : (" + l + ", " + r + ") -> " + y +
-                     "\n%y = prim.neg %0 : (" + y + ") -> " + y);
+                 std::string("%0 = prim.dot %a, %b batch [0] x [0] contract [") +
+                     (z.leftAcross ? "1" : "2") + "] x [" + (z.rightAcross ? "1" : "2") + "] : (" +
+                     l + ", " + r + ") -> " + y + "\n%y = prim.neg %0 : (" + y + ") -> " + y);
     DType d = *parseDType(t);
     unsigned bytes = d == DType::F64 ? 8 : 4;
     for (const Way &w : {Way{128, 128, 8, 128, 16, 1, 1, 0},
@@ -50,18 +51,21 @@ TEST_CASE("products: what is multiplied next is read ahead, brought by registers
       CAPTURE(text, w.rows, w.columns, w.threads, w.parts, w.split, w.stages);
       checkAs(text, {random(d, shape(z.m, z.leftAcross)), random(d, shape(z.n, z.rightAcross))},
               codegen::device::Form::Product, [&](MLIRContext *context, Schedule s) {
-                unsigned tiles = 2 * llvm::divideCeil(z.m, w.rows) * llvm::divideCeil(z.n, w.columns);
+                unsigned tiles =
+                    2 * llvm::divideCeil(z.m, w.rows) * llvm::divideCeil(z.n, w.columns);
                 unsigned sums = w.rows * w.columns * bytes;
                 unsigned slice = w.depth * (w.rows + w.columns + 8) * bytes;
                 if (bytes == 8) // whichever way it lies
                   slice = (w.rows + w.columns) * (w.depth + 4) * bytes + w.depth * 8 * bytes;
-                unsigned shared = w.stages ? std::max(w.parts * w.stages * slice, w.parts > 1 ? w.parts * sums : 0) : 0;
-                return Schedule::get(context, s.getForm(), w.threads * w.parts, 1, w.parts,
-                                     w.across, 0, w.rows, w.columns, w.depth, shared, 0, w.split,
-                                     w.split > 1 ? codegen::device::kCounterBytes + tiles * w.split * sums : 0,
-                                     s.getIndexBits(), s.getNextEarly());
+                unsigned shared = w.stages ? std::max(w.parts * w.stages * slice,
+                                                      w.parts > 1 ? w.parts * sums : 0)
+                                           : 0;
+                return Schedule::get(
+                    context, s.getForm(), w.threads * w.parts, 1, w.parts, w.across, 0, w.rows,
+                    w.columns, w.depth, shared, 0, w.split,
+                    w.split > 1 ? codegen::device::kCounterBytes + tiles * w.split * sums : 0,
+                    s.getIndexBits(), s.getNextEarly());
               });
     }
   }
 }
-

@@ -37,9 +37,9 @@ struct AheadTile {
   /// Blocks that a multiprocessor has at once.
   int64_t resident(unsigned bytes, bool byOwn) const {
     int64_t all = int64_t(threads) * parts;
-    return std::max<int64_t>(
-        1, std::min({kShared / (sharedBytes(bytes, byOwn) + kOfSystem),
-                     int64_t(aheadBlocks(all, sums() * bytes / 4, false)), kResident / all, kBlocks}));
+    return std::max<int64_t>(1, std::min({kShared / (sharedBytes(bytes, byOwn) + kOfSystem),
+                                          int64_t(aheadBlocks(all, sums() * bytes / 4, false)),
+                                          kResident / all, kBlocks}));
   }
 };
 
@@ -65,8 +65,7 @@ struct Problem {
       return false;
     return llvm::all_of(std::array{std::pair(&*left, t.rows), std::pair(&*right, t.columns)},
                         [&](auto operand) {
-                          TileShape shape{operand.second, t.depth, group,
-                                          units ? 2 * group : group,
+                          TileShape shape{operand.second, t.depth, group, units ? 2 * group : group,
                                           units && operand.first->innerFirst()};
                           return CopiedTile::fits(*operand.first, shape, t.threads);
                         });
@@ -88,7 +87,8 @@ unsigned device::residentProducts(kernel::LaunchOp launch, Schedule s, const Gpu
   unsigned words = computeType(sumType(result)).getIntOrFloatBitWidth() / 32;
   unsigned sums = s.getRows() * s.getColumns() * s.getVectors() / s.getThreads();
   auto inShared = unsigned((arch.sharedBytes + kOfSystem) / (s.getSharedBytes() + kOfSystem));
-  return std::max(1u, std::min(aheadBlocks(s.getThreads(), sums * words, s.getSplit() > 1), inShared));
+  return std::max(1u,
+                  std::min(aheadBlocks(s.getThreads(), sums * words, s.getSplit() > 1), inShared));
 }
 
 static void choose(ScheduleChoice &s, const AheadTile &t, int64_t split, int64_t tiles,
@@ -106,8 +106,8 @@ static void choose(ScheduleChoice &s, const AheadTile &t, int64_t split, int64_t
       split > 1 ? unsigned(kCounterBytes + tiles * split * t.rows * t.columns * bytes) : 0;
 }
 
-/// Calls `visit` with numbers of blocks that share a tile, and the rounds of each, in which no block
-/// has nothing.
+/// Calls `visit` with numbers of blocks that share a tile, and the rounds of each, in which no
+/// block has nothing.
 static void forSplits(const AheadTile &t, int64_t tiles, int64_t inner,
                       function_ref<void(int64_t, int64_t)> visit) {
   // Many threads have no registers left for the parts of many blocks.
@@ -130,9 +130,9 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &a
   // multiply-add has one, so has a read of 16 bytes; what is brought takes more of an element. How
   // much of its slots a scheduler uses by its warps. Then what a slice takes to come, of memory
   // that no cache keeps and by byte; what begins and ends; sums of groups and of blocks that meet.
-  constexpr double kBring = 4.13, kBringCopied = 7.35, kRound = 10, kAlone = 0.893, kTwo = 0.858, kMore = 0.903,
-                   kLatency = 100, kMemory = 429, kInOne = 0.065, kStart = 5400, kAdd = 50,
-                   kMeeting = 500, kL2 = 100, kLast = 0.226, kSurely = 1.03;
+  constexpr double kBring = 4.13, kBringCopied = 7.35, kRound = 10, kAlone = 0.893, kTwo = 0.858,
+                   kMore = 0.903, kLatency = 100, kMemory = 429, kInOne = 0.065, kStart = 5400,
+                   kAdd = 50, kMeeting = 500, kL2 = 100, kLast = 0.226, kSurely = 1.03;
   constexpr double kSchedulers = 4;
   constexpr AheadTile kTiles[] = {
       {128, 128, 16, 128, 16, 1, 0}, {128, 128, 8, 128, 16, 1, 0}, {128, 128, 16, 256, 16, 1, 0},
@@ -143,8 +143,8 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &a
   constexpr int64_t kFew = 64; // rows or columns, of which smaller tiles are made
   if (!p.known() || std::min(p.sizes.rows, p.sizes.columns) < kFew)
     return 0;
-  bool cold = 4 * p.sizes.batch * p.sizes.inner * (p.sizes.rows + p.sizes.columns) >=
-              arch.l2Bytes * 4 / 5;
+  bool cold =
+      4 * p.sizes.batch * p.sizes.inner * (p.sizes.rows + p.sizes.columns) >= arch.l2Bytes * 4 / 5;
   // Registers bring single elements where these lie at odd places, which copies do better.
   bool vectors = p.left && p.right && p.left->lanes == 4 && p.right->lanes == 4;
   double least = against;
@@ -155,8 +155,10 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &a
     if (t.sharedBytes(4, false) > (t.stages ? arch.sharedBytes : 48 << 10) ||
         (t.stages && !p.copies(t, 4, false)))
       continue;
-    double ownRows = double(t.rows) * t.across / t.threads, ownColumns = double(t.columns) / t.across;
-    double across = double(t.rows + t.columns) * t.depth, warps = double(t.threads) * t.parts / GpuArch::warp;
+    double ownRows = double(t.rows) * t.across / t.threads,
+           ownColumns = double(t.columns) / t.across;
+    double across = double(t.rows + t.columns) * t.depth,
+           warps = double(t.threads) * t.parts / GpuArch::warp;
     double issued = t.depth * (ownRows * ownColumns + (ownRows + ownColumns) / 4) +
                     (t.stages ? kBringCopied : kBring) * across / t.threads + kRound;
     forSplits(t, tiles, p.sizes.inner, [&](int64_t split, int64_t rounds) {
@@ -172,12 +174,12 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &a
         latency += kMemory + together * across * 4 * t.parts * kInOne;
       if (t.stages)
         latency /= t.stages - 1;
-      double waves = kLast * double(llvm::divideCeil(each, most)) +
-                     (1 - kLast) * std::max(1.0, double(tiles * split) /
-                                                     double(arch.multiprocessors * most));
-      double cost =
-          waves * double(rounds) * std::max(latency, together * warps * issued / kSchedulers / used) +
-          kStart + (t.parts > 1 ? kAdd * t.parts : 0);
+      double waves =
+          kLast * double(llvm::divideCeil(each, most)) +
+          (1 - kLast) * std::max(1.0, double(tiles * split) / double(arch.multiprocessors * most));
+      double cost = waves * double(rounds) *
+                        std::max(latency, together * warps * issued / kSchedulers / used) +
+                    kStart + (t.parts > 1 ? kAdd * t.parts : 0);
       if (split > 1)
         cost = kSurely * (cost + kMeeting + double((each + split) * t.rows * t.columns * 4) / kL2);
       if (cost >= least)
@@ -195,8 +197,10 @@ bool device::unitsProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &arc
   // alone, or one of eight. Then as above.
   constexpr double kMultiply = 128, kRead = 0.6, kFourWarps = 1.39, kEightWarps = 1.1,
                    kLatency = 600, kStart = 4500, kMeeting = 2070, kL2 = 16;
-  constexpr AheadTile kTiles[] = {{64, 128, 16, 128, 8, 1, 3}, {64, 64, 16, 128, 8, 1, 4},
-                                  {32, 64, 16, 128, 8, 1, 4},  {32, 32, 32, 128, 8, 1, 4},
+  constexpr AheadTile kTiles[] = {{64, 128, 16, 128, 8, 1, 3},
+                                  {64, 64, 16, 128, 8, 1, 4},
+                                  {32, 64, 16, 128, 8, 1, 4},
+                                  {32, 32, 32, 128, 8, 1, 4},
                                   {32, 32, 16, 128, 8, 1, 5}};
   Problem p(dot, Float64Type::get(dot.getContext()), arch);
   if (!p.known())

@@ -33,8 +33,8 @@ CopiedTile::Deal CopiedTile::dealOf(const DirectOperand &operand, TileShape shap
   bool alongK = operand.innerFirst();
   deal.lanes = alongK == shape.byOwn ? operand.lanes : 1;
   if (alongK) {
-    deal.acrossK = std::gcd(shape.depth / deal.lanes,
-                            shape.byOwn ? threads : kSector / bytesOf(operand));
+    deal.acrossK =
+        std::gcd(shape.depth / deal.lanes, shape.byOwn ? threads : kSector / bytesOf(operand));
     deal.acrossOwn = threads / deal.acrossK;
   } else {
     deal.acrossOwn = std::gcd(shape.width / deal.lanes, threads);
@@ -106,8 +106,8 @@ void CopiedTile::copy(Value from, Value slice, Value round, Value end, bool whol
   Value some = whole ? f.less(round, end) : Value();
   Value place = f.e.addIndex(f.e.mulIndex(ownOfThread, f.e.index(shape.byOwn ? shape.pitch() : 1)),
                              f.e.mulIndex(kOfThread, f.e.index(shape.byOwn ? 1 : shape.pitch())));
-  Value to = f.at(shared, stored,
-                  f.e.addIndex(f.e.mulIndex(slice, f.e.index(shape.elements())), place));
+  Value to =
+      f.at(shared, stored, f.e.addIndex(f.e.mulIndex(slice, f.e.index(shape.elements())), place));
   for (unsigned k = 0; k < deal.countK; ++k) {
     int64_t kOff = int64_t(k) * deal.stepK;
     Value inside = some;
@@ -116,8 +116,9 @@ void CopiedTile::copy(Value from, Value slice, Value round, Value end, bool whol
     for (unsigned own = 0; own < deal.countOwn; ++own) {
       int64_t ownOff = int64_t(own) * deal.stepOwn;
       int64_t there = shape.byOwn ? ownOff * shape.pitch() + kOff : kOff * shape.pitch() + ownOff;
-      Value source = behind(f, from, kOff * operand.innerStride * bytes +
-                                         (distances.empty() ? ownOff * operand.ownStride * bytes : 0));
+      Value source = behind(f, from,
+                            kOff * operand.innerStride * bytes +
+                                (distances.empty() ? ownOff * operand.ownStride * bytes : 0));
       if (!distances.empty())
         source = f.at(source, f.b.getI8Type(), distances[own]);
       copyAsync(f.b, behind(f, to, there * bytes), source, unsigned(deal.lanes * bytes), inside);

@@ -1,9 +1,9 @@
 //===- CopiedTile.h - Slices that asynchronous copies bring ------*- C++ -*-===//
 //
-// Internal to lib/Codegen/Gpu. Slices of an operand that lies in memory as it is multiplied, `width`
-// rows or columns by `depth` of k, in a ring of shared memory. A thread's copies of a slice begin
-// at one address, the others lie at distances that are the same in all slices: a few registers,
-// where values on their way would take one each.
+// Internal to lib/Codegen/Gpu. Slices of an operand that lies in memory as it is multiplied,
+// `width` rows or columns by `depth` of k, in a ring of shared memory. A thread's copies of a slice
+// begin at one address, the others lie at distances that are the same in all slices: a few
+// registers, where values on their way would take one each.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -33,17 +33,17 @@ public:
 private:
   /// How copies are dealt out: a thread's first one, and steps to the others.
   struct Deal {
-    unsigned lanes;                ///< elements of a copy
-    unsigned acrossOwn, acrossK;   ///< threads side by side
-    unsigned stepOwn, stepK;       ///< elements from one copy of a thread to the next
-    unsigned countOwn, countK;     ///< copies of a thread
+    unsigned lanes;              ///< elements of a copy
+    unsigned acrossOwn, acrossK; ///< threads side by side
+    unsigned stepOwn, stepK;     ///< elements from one copy of a thread to the next
+    unsigned countOwn, countK;   ///< copies of a thread
   };
   static Deal dealOf(const DirectOperand &operand, TileShape shape, unsigned threads);
 
   DirectOperand operand;
   Deal deal;
   mlir::Value base;
-  mlir::Value ownOfThread, kOfThread; ///< its first copy's, in the slice
+  mlir::Value ownOfThread, kOfThread;       ///< its first copy's, in the slice
   llvm::SmallVector<mlir::Value> distances; ///< in bytes, of its rows or columns; none: constants
 };
 

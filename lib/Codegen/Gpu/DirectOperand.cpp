@@ -56,8 +56,8 @@ std::optional<DirectOperand> device::directOperand(prim::DotOp dot, unsigned whi
     }
     return extent;
   };
-  DirectOperand operand{memory, 0, {}, strideOf(found->free), strideOf(found->contract),
-                        extentOf(found->free), 1};
+  DirectOperand operand{
+      memory, 0, {}, strideOf(found->free), strideOf(found->contract), extentOf(found->free), 1};
   for (auto [start, stride] : llvm::zip_equal(found->view.starts(), strides))
     operand.offset += start * stride;
   for (const ViewFactors::Axis &axis : found->batch)

@@ -36,8 +36,9 @@ struct GroupShape {
   unsigned warpRows() const { return rows * DoubleInstruction::rows / 2; }
   unsigned warpColumns() const { return columns / 2 * DoubleInstruction::columns; }
   bool fillsWarps(Schedule s) const {
-    return rows % 2 == 0 && columns % 2 == 0 && threads % GpuArch::warp == 0 && s.getRows() % warpRows() == 0 &&
-           s.getColumns() % warpColumns() == 0 && s.getDepth() % DoubleInstruction::step == 0;
+    return rows % 2 == 0 && columns % 2 == 0 && threads % GpuArch::warp == 0 &&
+           s.getRows() % warpRows() == 0 && s.getColumns() % warpColumns() == 0 &&
+           s.getDepth() % DoubleInstruction::step == 0;
   }
 };
 
@@ -104,12 +105,12 @@ private:
   Value rows, columns, inner; ///< extents as one number
   Coords batch;               ///< the block's
   Value batchNumber, rowTile, columnTile;
-  Value tileNumber, part;            ///< the block's tile, and which part of k it has
-  Value firstInner, endInner;        ///< that part: whole slices, up to the end
-  Value firstRow, firstColumn;       ///< that the tile owns; null: it begins with them
-  Value groupNumber, member;         ///< the thread's group, and its number there
-  Value here;                        ///< null: the group's matrix is one of the batch
-  Value threadRow, threadColumn;     ///< its first ones in the tile
+  Value tileNumber, part;                     ///< the block's tile, and which part of k it has
+  Value firstInner, endInner;                 ///< that part: whole slices, up to the end
+  Value firstRow, firstColumn;                ///< that the tile owns; null: it begins with them
+  Value groupNumber, member;                  ///< the thread's group, and its number there
+  Value here;                                 ///< null: the group's matrix is one of the batch
+  Value threadRow, threadColumn;              ///< its first ones in the tile
   llvm::SmallVector<DirectOperand, 2> direct; ///< of a ring: left, right
   llvm::SmallVector<OperandTile, 2> parts;    ///< left, right
   llvm::SmallVector<CopiedTile, 2> copies;    ///< the same of a ring

@@ -93,9 +93,7 @@ SmallVector<Value> ProductEmitter::multiplyRing() {
       ValueRange in = loop.getRegionIterArgs(), rest = in.drop_front(values);
       Value stage = rest[0], filled = rest[1], after = afterStage(stage);
       Values from(rest.drop_front(2)), added;
-      auto copyLater = [&] {
-        copySlice(from, filled, later(loop.getInductionVar(), stages - 1));
-      };
+      auto copyLater = [&] { copySlice(from, filled, later(loop.getInductionVar(), stages - 1)); };
       if (ahead) {
         added = multiplyAhead(in.take_front(values), f.e.addIndex(ofGroup, stage),
                               f.e.addIndex(ofGroup, after), [&](unsigned k) {
