@@ -34,11 +34,11 @@ struct AheadTile {
     unsigned ring = parts * std::max(stages, 2u) * sliceBytes(bytes, byOwn);
     return parts > 1 ? std::max(ring, parts * rows * columns * bytes) : ring;
   }
-  /// Blocks that a multiprocessor has at once.
-  int64_t resident(unsigned bytes, bool byOwn) const {
+  /// Blocks that a multiprocessor has at once. `shares`: they add up what others left.
+  int64_t resident(unsigned bytes, bool byOwn, bool shares) const {
     int64_t all = int64_t(threads) * parts;
     return std::max<int64_t>(1, std::min({kShared / (sharedBytes(bytes, byOwn) + kOfSystem),
-                                          int64_t(aheadBlocks(all, sums() * bytes / 4, false)),
+                                          int64_t(aheadBlocks(all, sums() * bytes / 4, shares)),
                                           kResident / all, kBlocks}));
   }
 };
@@ -149,7 +149,7 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &a
   bool vectors = p.left && p.right && p.left->lanes == 4 && p.right->lanes == 4;
   double least = against;
   for (const AheadTile &t : kTiles) {
-    int64_t tiles = p.tiles(t), most = t.resident(4, false);
+    int64_t tiles = p.tiles(t);
     if (!t.stages && !vectors)
       continue;
     if (t.sharedBytes(4, false) > (t.stages ? arch.sharedBytes : 48 << 10) ||
@@ -162,7 +162,8 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &a
     double issued = t.depth * (ownRows * ownColumns + (ownRows + ownColumns) / 4) +
                     (t.stages ? kBringCopied : kBring) * across / t.threads + kRound;
     forSplits(t, tiles, p.sizes.inner, [&](int64_t split, int64_t rounds) {
-      int64_t each = llvm::divideCeil(tiles * split, arch.multiprocessors);
+      int64_t each = llvm::divideCeil(tiles * split, arch.multiprocessors),
+              most = t.resident(4, false, split > 1);
       auto together = double(std::min(most, each));
       double busy = together * warps / kSchedulers;
       // A warp that is alone with its scheduler waits for what registers bring.
@@ -207,7 +208,7 @@ bool device::unitsProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &arc
     return false;
   double least = 0;
   for (const AheadTile &t : kTiles) {
-    int64_t tiles = p.tiles(t), most = t.resident(8, true);
+    int64_t tiles = p.tiles(t);
     if (t.sharedBytes(8, true) > arch.sharedBytes || !p.copies(t, 2, true))
       continue;
     // A warp reads its rows and columns at each k, 16 elements at once.
@@ -216,7 +217,8 @@ bool device::unitsProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &arc
     double work = t.rows * t.columns * t.depth / kMultiply +
                   kRead * warps * (ownRows + ownColumns) * t.depth / 16;
     forSplits(t, tiles, p.sizes.inner, [&](int64_t split, int64_t rounds) {
-      int64_t each = llvm::divideCeil(tiles * split, arch.multiprocessors);
+      int64_t each = llvm::divideCeil(tiles * split, arch.multiprocessors),
+              most = t.resident(8, true, split > 1);
       auto together = double(std::min(most, each));
       double busy = together * warps;
       double slower = busy <= 4 ? kFourWarps : together == 1 ? kEightWarps : 1;
