@@ -105,19 +105,27 @@ static bool isEarlierPass(Operation *op, const Cluster &g) {
   return false;
 }
 
+/// Whether the target's kernel of rows should do what is done with the result of `op` for each of
+/// them too, and not rather leave it to a kernel behind it.
+bool Clustering::computesForRows(prim::ReduceOp op) const {
+  auto shape = tensorType(op.getX()).getShape();
+  unsigned rowAxes = tensorType(op.getResult()).getRank();
+  return !policy.fuse || !policy.model || ShapedType::isDynamicShape(shape) ||
+         policy.model->computesForRows(op, ShapedType::getNumElements(shape.take_front(rowAxes)),
+                                       ShapedType::getNumElements(shape.drop_front(rowAxes)));
+}
+
 /// Whether `op` should be a kernel of its own before `g`, which gives values of the same rows.
 bool Clustering::wantsOwnPass(prim::ReduceOp op, const Cluster &g) {
   auto shape = tensorType(op.getX()).getShape();
-  unsigned rowAxes = tensorType(op.getResult()).getRank();
-  if (!policy.fuse || !policy.model || ShapedType::isDynamicShape(shape) || !isEarlierPass(op, g))
+  if (computesForRows(op) || !isEarlierPass(op, g))
     return false;
-  int64_t rows = ShapedType::getNumElements(shape.take_front(rowAxes));
-  int64_t length = ShapedType::getNumElements(shape.drop_front(rowAxes));
+  int64_t rows = ShapedType::getNumElements(shape.take_front(tensorType(op.getResult()).getRank()));
   bool ofRows = llvm::all_of(g.outputs, [&](Value v) {
     RankedTensorType type = tensorType(v);
     return type.hasStaticShape() && type.getNumElements() <= rows;
   });
-  return ofRows && !policy.model->computesForRows(op, rows, length);
+  return ofRows;
 }
 
 bool Clustering::joinsRows(prim::ReduceOp op, Cluster &g) {
@@ -139,6 +147,9 @@ bool Clustering::joinsRows(prim::ReduceOp op, Cluster &g) {
   if (axes->line)
     return joinsLines(*axes, full, at, g);
   if (rows > g.space.size() || !isPrefix(at, rows, g.space))
+    return false;
+  // What is done at each point of few long rows is a loop behind the kernels that reduce them.
+  if (sameExtents(g.space, full) && !computesForRows(op))
     return false;
   if (sameExtents(g.space, full)) {
     g.rows = rows; // the pointwise part runs over whole rows

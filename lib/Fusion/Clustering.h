@@ -52,6 +52,7 @@ private:
   llvm::SmallVector<mlir::OpFoldResult> extentsOf(mlir::Operation *op, mlir::Value v);
   bool joins(mlir::Operation *op, Cluster &g);
   std::optional<RowAxes> rowAxesOf(prim::ReduceOp op);
+  bool computesForRows(prim::ReduceOp op) const;
   bool wantsOwnPass(prim::ReduceOp op, const Cluster &g);
   bool joinsRows(prim::ReduceOp op, Cluster &g);
   bool isOfLines(mlir::Operation *op, const Cluster &g, llvm::ArrayRef<int> at);

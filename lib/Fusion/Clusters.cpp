@@ -413,8 +413,13 @@ void Clustering::place(Operation *op) {
   bool readsOwn = plain && hostFollows &&
                   sameExtents(first->space, extentsOf(op, op->getResult(0))) &&
                   isIdentity(accessIn(*first, op->getResult(0)), first->space);
-  // A reduction of everything is one task: it should not make what others need as well.
-  bool isSerial = first->kind == KernelKind::Row && first->rows == 0;
+  // A reduction of everything is one task: it should not make what others need as well. Nor should
+  // those of few long rows.
+  bool isSerial = first->kind == KernelKind::Row &&
+                  (first->rows == 0 || llvm::any_of(first->ops, [&](Operation *other) {
+                     auto reduce = dyn_cast<prim::ReduceOp>(other);
+                     return reduce && !first->lineDims && !computesForRows(reduce);
+                   }));
   bool rootAtFull = first->access[first->root->getResult(0)].size() == first->space.size();
   if (readsOwn && !isSerial && (first->kind == KernelKind::Row ? !addsToProduct(op) : rootAtFull)) {
     add(op, *first);

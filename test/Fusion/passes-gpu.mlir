@@ -21,9 +21,13 @@ func.func @deviation(%x: tensor<512x1024xf32>) -> tensor<f32> {
   return %6 : tensor<f32>
 }
 
-// A block has each of many rows, or of short ones, and of rows that are stored.
+// A block has each of many rows. Blocks share what few long ones are reduced to, and points are loops.
 // CHECK-LABEL: func @rows
-// CHECK-COUNT-2: kernel.launch row[1]
+// CHECK: kernel.launch row[1] "reduce_sub_exp"
+// CHECK: kernel.launch row[1] "reduce" ins(%arg1
+// CHECK: kernel.launch loop "sub_exp"
+// CHECK: kernel.launch row[1] "reduce"
+// CHECK: kernel.launch loop "div"
 // CHECK-NOT: kernel.launch
 // CHECK: return
 func.func @rows(%x: tensor<100x50000xf32>, %y: tensor<4x50000xf32>) -> (tensor<100xf32>, tensor<4x50000xf32>) {

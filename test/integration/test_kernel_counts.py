@@ -64,6 +64,13 @@ class KernelCounts(ToolTest):
                     proto = model([node], [("x", [rows, 64])], [("y", [rows, 64])], weights)
                     self.assertEqual(len(self.kernels(proto)), 1)
 
+    def test_few_long_rows_of_a_gpu(self):
+        """Blocks share what they are reduced to; the points are loops. Many rows are a kernel."""
+        for rows, kernels in ((2, ["reduce", "sub_exp", "reduce", "div"]), (256, ["reduce_sub_exp_div"])):
+            with self.subTest(rows=rows):
+                proto = model([helper.make_node("Softmax", ["x"], ["y"])], [("x", [rows, 100000])], [("y", [rows, 100000])])
+                self.assertEqual(self.kernels(proto, "--arch", "sm_90a"), kernels)
+
     def test_attention_reads_a_cache(self):
         """Keys of a cache, of known length or not, and new ones are read where they lie: nothing is joined or turned."""
         rng = np.random.default_rng(2)
