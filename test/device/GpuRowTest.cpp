@@ -49,6 +49,27 @@ TEST_CASE(
   check(text, {random(DType::F32, {2, 3, 65536})});
 }
 
+TEST_CASE("long rows that vectors do not divide are read in those of memory") {
+  for (auto [type, d, lanes] :
+       {std::tuple("f32", DType::F32, 4u), {"bf16", DType::BF16, 8u}, {"f16", DType::F16, 8u}}) {
+    // Kept in registers, and read again in loops; of 2 x 9 rows each begins elsewhere in a vector.
+    for (int64_t length : {5003, 40001, 140007}) {
+      std::string row = std::to_string(length);
+      std::string text = logSoftmax("2x9x" + row, "2x9", "2x9x1", 2, type);
+      CHECK(scheduleOf(text).getForm() == Form::Row);
+      CHECK(scheduleOf(text).getLanes() == lanes);
+      CHECK((scheduleOf(text).getKept() > 0) == (length < 70000));
+      check(text, {random(d, {2, 9, length})});
+    }
+  }
+  // Blocks share a row, of which one has what lies outside of vectors.
+  std::string text = function("%x: tensor<3x200003xf32>", "tensor<3xf32>", R"(
+    %y = prim.reduce sum %x [1] : (tensor<3x200003xf32>) -> tensor<3xf32>)");
+  CHECK(scheduleOf(text).getSplit() > 1);
+  CHECK(scheduleOf(text).getLanes() == 4);
+  check(text, {random(DType::F32, {3, 200003})});
+}
+
 TEST_CASE("rows along axes before others: values of rows alone") {
   std::string text = function("%x: tensor<40x9x100xf32>", "tensor<40x100xf32>", R"(
     %0 = prim.reduce max %x [1] : (tensor<40x9x100xf32>) -> tensor<40x100xf32>

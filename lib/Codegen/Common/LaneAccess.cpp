@@ -91,6 +91,16 @@ bool LaneAccess::alignedToLanes(Value v) const {
   return false;
 }
 
+bool LaneAccess::placedForLanes(Value linear) const {
+  if (alignedToLanes(linear))
+    return true;
+  LinearForm form;
+  form.add(linear, 1, Value());
+  return form.constant % int64_t(numLanes) == 0 && llvm::all_of(form.terms, [&](auto term) {
+           return term.second % int64_t(numLanes) == 0 || alignedToLanes(term.first);
+         });
+}
+
 std::optional<std::pair<Value, int64_t>> LaneAccess::quotient(Value v, int64_t divisor) {
   int64_t rest = 0;
   while (auto sum = v.getDefiningOp<arith::AddIOp>()) {
@@ -219,7 +229,7 @@ Value LaneAccess::pointerAt(const Memory &memory, Value linear) {
 unsigned LaneAccess::alignmentAt(const Memory &memory, Value base) const {
   unsigned element =
       std::max<unsigned>(1, storageType(memory.elementType).getIntOrFloatBitWidth() / 8);
-  bool whole = numLanes > 1 && memory.alignment > element && alignedToLanes(base);
+  bool whole = numLanes > 1 && memory.alignment > element && placedForLanes(base);
   return whole ? std::min(memory.alignment, element * numLanes) : element;
 }
 

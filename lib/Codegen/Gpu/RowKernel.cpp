@@ -13,6 +13,9 @@
 // Rows of a few vectors share a warp, each with a part of its lanes; no warp is half empty then,
 // because lanes exchange values in whole warps.
 //
+// Long rows whose vectors do not begin where they do are read in those of memory; what lies before
+// the first one and behind the last is a point each of a few threads.
+//
 // Rows along axes before others are as many as there are points behind them: neighbouring threads
 // have neighbouring points, and lanes are rows of their own.
 //
@@ -49,6 +52,7 @@ public:
 
 private:
   void emitRow(Value row);
+  void findVectors();
   void finishRow(Value row);
   Point pointOf(Value vectorIndex);
   void forEachPoint(SmallVector<Value> &carried,
@@ -76,6 +80,10 @@ private:
   Coords rowIndex;             ///< along the axes before a row and those behind it
   Value rowInside;             ///< whether there is such a row; null: always
   SmallVector<Point> kept;     ///< the thread's points, where they are few
+  /// Of a row that vectors do not divide: its first element and its first vector in memory.
+  Value start, firstVector;
+  Point end; ///< the thread's point outside of vectors
+  Elemental::Memo ofEnd;
 };
 
 } // namespace
@@ -104,6 +112,11 @@ Point RowEmitter::pointOf(Value index) {
     point.inside =
         point.inside ? Value(arith::AndIOp::create(b, point.inside, rowInside)) : rowInside;
   llvm::append_range(point.at, ArrayRef(rowIndex).take_front(rows));
+  if (start) {
+    Value place = f.e.mulIndex(f.e.addIndex(firstVector, index), f.e.index(f.schedule.getLanes()));
+    point.at.push_back(Coord::affine(f.e.subIndex(place, start), 1));
+    return point;
+  }
   for (Value i : f.delinearize(index, units))
     point.at.push_back(Coord::uniform(i));
   llvm::append_range(point.at, ArrayRef(rowIndex).drop_front(rows));
@@ -113,6 +126,28 @@ Point RowEmitter::pointOf(Value index) {
     point.at.back() = Coord::affine(first, 1);
   }
   return point;
+}
+
+/// The vectors of a row that they do not divide, and the thread's point outside of them.
+void RowEmitter::findVectors() {
+  Value lanes = f.e.index(f.schedule.getLanes()), columns = extents.back();
+  Value stride = columns;
+  start = f.e.index(0);
+  for (unsigned axis = rows; axis-- > 0; stride = f.e.mulIndex(stride, extents[axis]))
+    start = f.e.addIndex(start, f.e.mulIndex(rowIndex[axis].base, stride));
+  firstVector = f.e.divIndex(f.e.addIndex(start, f.e.index(f.schedule.getLanes() - 1)), lanes);
+  Value before = f.e.subIndex(f.e.mulIndex(firstVector, lanes), start);
+  length = f.e.divIndex(f.e.subIndex(columns, before), lanes);
+  Value inVectors = f.e.mulIndex(length, lanes);
+  Value outside = f.less(lane, f.e.subIndex(columns, inVectors));
+  Value column =
+      arith::SelectOp::create(b, f.less(lane, before), lane, f.e.addIndex(lane, inVectors));
+  end.at = rowIndex;
+  end.at.push_back(Coord::uniform(arith::SelectOp::create(b, outside, column, f.e.index(0))));
+  end.inside = outside;
+  if (part)
+    end.inside = arith::AndIOp::create(
+        b, outside, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, part, f.e.index(0)));
 }
 
 /// Calls `body` for every point of the thread, carrying values.
@@ -219,6 +254,20 @@ SmallVector<Value> RowEmitter::reduceOwn(const RowStage &stage) {
   });
   for (auto [total, reduce] : llvm::zip(totals, stage))
     total = foldLanes(total, reduce);
+  if (start)
+    f.e.withLanes(1, ofEnd, [&] {
+      for (auto [i, total] : llvm::enumerate(totals)) {
+        prim::ReduceOp reduce = stage[i];
+        Type e = tensorType(reduce.getX()).getElementType();
+        Value v = f.e.eval(reduce.getX(), end.at);
+        f.failed |= !v;
+        if (!v)
+          continue;
+        Value neutral = arith::ConstantOp::create(b, neutralElement(reduce.getKind(), e));
+        v = arith::SelectOp::create(b, end.inside, v, neutral);
+        total = emitCombine(b, reduce.getKind(), e, total, v);
+      }
+    });
   return totals;
 }
 
@@ -255,6 +304,19 @@ void RowEmitter::storePoints(ArrayRef<std::pair<Value, Memory>> results) {
     }
     return SmallVector<Value>();
   });
+  if (start)
+    f.e.withLanes(1, ofEnd, [&] {
+      SmallVector<Value> elements;
+      for (const auto &[value, memory] : results) {
+        elements.push_back(f.e.eval(value, end.at));
+        f.failed |= !elements.back();
+      }
+      f.when(end.inside, [&] {
+        for (auto [pair, element] : llvm::zip(results, elements))
+          if (element)
+            f.e.store(pair.second, end.at, element);
+      });
+    });
 }
 
 /// Where a row's value lies in a tensor of one a row, unit axes aside.
@@ -354,8 +416,11 @@ void RowEmitter::emitRow(Value row) {
     f.e.bindAligned(first);
     rowIndex.back() = Coord::affine(first, 1);
   }
+  auto columns = getConstantIntValue(extents.back());
+  if (!lineAxes && columns && *columns % f.schedule.getLanes() != 0)
+    findVectors();
   if (f.schedule.getKept() > 0) {
-    int64_t rounds = llvm::divideCeil(*getConstantIntValue(length), f.schedule.getRowThreads());
+    int64_t rounds = f.schedule.getKept() / f.schedule.getLanes();
     for (int64_t i = 0; i < rounds; ++i)
       kept.push_back(pointOf(f.e.addIndex(f.e.index(i * f.schedule.getRowThreads()), lane)));
   }

@@ -65,6 +65,31 @@ static unsigned threadsOfRow(int64_t vectors, int64_t rows, const GpuArch &arch)
   return unsigned(best);
 }
 
+/// Lanes of a long row that they do not divide, whose vectors are those of memory: where all of it
+/// is points of such rows, or numbers for rows. 1: there is none.
+static unsigned lanesOfMemory(kernel::LaunchOp launch, RankedTensorType space) {
+  constexpr int64_t kLong = 4096; // elements of a row
+  ArrayRef<int64_t> shape = space.getShape();
+  if (!space.hasStaticShape() || shape.back() < kLong ||
+      int64_t(*launch.getRows()) + 1 != space.getRank())
+    return 1;
+  auto fits = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || tensor.getShape() == shape ||
+           (tensor.hasStaticShape() && tensor.getNumElements() <= volumeOf(shape.drop_back()));
+  };
+  bool plain =
+      llvm::all_of(launch.getInputs().getTypes(), fits) &&
+      llvm::all_of(launch.getResultTypes(), fits) &&
+      llvm::all_of(launch.getBody().front(), [](Operation &op) {
+        return prim::isElementwise(&op) || op.hasTrait<OpTrait::IsTerminator>() ||
+               isa<prim::ReduceOp, prim::BroadcastOp, prim::ReshapeOp, prim::ConstantOp>(op);
+      });
+  SmallVector<int64_t> whole(shape);
+  whole.back() = llvm::alignTo(whole.back(), GpuArch::accessBytes);
+  return plain ? lanesFor(launch, RankedTensorType::get(whole, space.getElementType())) : 1;
+}
+
 /// Whether so few rows lie beside each other that the threads of a warp rather share one.
 static bool liesAlone(RankedTensorType space, unsigned lineAxes) {
   constexpr int64_t kSector = 32; // bytes that are read at once
@@ -137,7 +162,7 @@ void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
     s.vectors = kInFlight;
     return splitRow(s, launch, -1, arch);
   }
-  s.lanes = lanesFor(launch, space);
+  s.lanes = std::max(lanesFor(launch, space), lanesOfMemory(launch, space));
   int64_t vectors = std::max<int64_t>(1, length / s.lanes);
   int64_t rows = volumeOf(space.getShape().take_front(*launch.getRows()));
   s.rowThreads = threadsOfRow(vectors, rows, arch);

@@ -31,6 +31,21 @@ public:
     forget();
   }
 
+  struct Known {
+    Coords at;
+    mlir::Value result;
+  };
+  using Memo = llvm::DenseMap<mlir::Value, llvm::SmallVector<Known, 1>>;
+  /// Evaluates points of other lanes, whose values are kept in `own`, and those of these lanes
+  /// beside them.
+  template <typename Fn> void withLanes(unsigned lanes, Memo &own, Fn fn) {
+    std::swap(memo, own);
+    std::swap(numLanes, lanes);
+    fn();
+    std::swap(numLanes, lanes);
+    std::swap(memo, own);
+  }
+
   /// `value` (a region argument) lies in memory / is a host scalar.
   void bindMemory(mlir::Value value, Memory memory) { memories[value] = std::move(memory); }
   void bindScalar(mlir::Value value, mlir::Value scalar) { scalars[value] = scalar; }
@@ -89,10 +104,6 @@ public:
   }
 
 private:
-  struct Known {
-    Coords at;
-    mlir::Value result;
-  };
   mlir::Value evalNew(mlir::Value value, llvm::ArrayRef<Coord> at);
   mlir::Value evalView(mlir::Operation *op, llvm::ArrayRef<Coord> at);
   mlir::Value evalReshape(prim::ReshapeOp op, llvm::ArrayRef<Coord> at);
@@ -127,7 +138,7 @@ private:
   llvm::DenseMap<mlir::Value, Memory> memories;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, Provider> providers;
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<Known, 1>> memo;
+  Memo memo;
 };
 
 /// One elementwise primitive on operands of compute type (all scalars or all

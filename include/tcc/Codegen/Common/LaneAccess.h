@@ -136,6 +136,8 @@ protected:
   mlir::Value loadFromWindow(const Memory &memory, const Coord &linear);
   mlir::Value gather(const Memory &memory, const Coord &linear);
   bool alignedToLanes(mlir::Value index) const;
+  /// The same of a sum whose terms may cancel: a row's start, and what is counted from before it.
+  bool placedForLanes(mlir::Value linear) const;
   /// `v` as a multiple of `divisor` and what is left of it, where the code that makes it says so.
   std::optional<std::pair<mlir::Value, int64_t>> quotient(mlir::Value v, int64_t divisor);
   /// Where all lanes are known to lie: from the first index to before the second.
