@@ -64,7 +64,7 @@ func.func @computed(%x: tensor<512x768xf32>, %w: tensor<768x768xf32>) {
 
 // Fewer rows by many columns: copies bring slices to a ring.
 // CHECK-LABEL: @ring
-// CHECK: sm_90a = <form = product, threads = 64, row_threads = 8, rows = 64, columns = 128, depth = 8, shared_bytes = 25600, index_bits = 32>>}
+// CHECK: sm_90a = <form = product, threads = 128, row_threads = 16, rows = 64, columns = 128, depth = 16, shared_bytes = 38400, index_bits = 32>>}
 func.func @ring(%x: tensor<64x1024xf32>, %w: tensor<32000x1024xf32>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<64x1024xf32>, tensor<32000x1024xf32>) sizes() {
   ^bb0(%a: tensor<64x1024xf32>, %b: tensor<32000x1024xf32>):

@@ -126,13 +126,17 @@ static void forSplits(const AheadTile &t, int64_t tiles, int64_t inner,
 
 double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &arch,
                             double against) {
-  // Fitted to 85 schedules of 24 products on an H200, in cycles of a multiprocessor. Issue slots: a
-  // multiply-add has one, so has a read of 16 bytes; what is brought takes more of an element. How
-  // much of its slots a scheduler uses by its warps. Then what a slice takes to come, of memory
-  // that no cache keeps and by byte; what begins and ends; sums of groups and of blocks that meet.
-  constexpr double kBring = 4.13, kBringCopied = 7.35, kRound = 10, kAlone = 0.893, kTwo = 0.858,
-                   kMore = 0.903, kLatency = 100, kMemory = 429, kInOne = 0.065, kStart = 5400,
-                   kAdd = 50, kMeeting = 500, kL2 = 100, kLast = 0.226, kSurely = 1.03;
+  // Fitted to 580 schedules of 39 products on an H200, in cycles of a multiprocessor: off by 6 % of
+  // those that matter. Issue slots: a multiply-add has one, a read of 16 bytes a bit less; what is
+  // brought and lies along k takes more of an element, and what lies across hides. How much of its
+  // slots a scheduler uses by its warps, and blocks of many threads less. Then what a slice takes
+  // to come, of memory that no cache keeps and by byte; what begins and ends, of all and of a tile,
+  // by byte; sums of groups and of blocks that meet.
+  constexpr double kRead = 0.685, kBring = 8.06, kBringCopied = 10.6, kRound = 11.8, kAlone = 0.852,
+                   kTwo = 0.881, kMore = 0.956, kMany = 0.975, kLatency = 408, kMemory = 821,
+                   kInOne = 0.0206, kStart = 1330, kTile = 2350, kOut = 0.0198, kAdd = 1150,
+                   kMeeting = 1750, kL2 = 42.5, kLast = 0.415;
+  constexpr unsigned kManyThreads = 256;
   constexpr double kSchedulers = 4;
   constexpr AheadTile kTiles[] = {
       {128, 128, 16, 128, 16, 1, 0}, {128, 128, 8, 128, 16, 1, 0}, {128, 128, 16, 256, 16, 1, 0},
@@ -145,8 +149,10 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &a
     return 0;
   bool cold =
       4 * p.sizes.batch * p.sizes.inner * (p.sizes.rows + p.sizes.columns) >= arch.l2Bytes * 4 / 5;
+  if (!p.left || !p.right)
+    return 0;
   // Registers bring single elements where these lie at odd places, which copies do better.
-  bool vectors = p.left && p.right && p.left->lanes == 4 && p.right->lanes == 4;
+  bool vectors = p.left->lanes == 4 && p.right->lanes == 4;
   double least = against;
   for (const AheadTile &t : kTiles) {
     int64_t tiles = p.tiles(t);
@@ -158,9 +164,11 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &a
     double ownRows = double(t.rows) * t.across / t.threads,
            ownColumns = double(t.columns) / t.across;
     double across = double(t.rows + t.columns) * t.depth,
+           alongK = t.depth * ((p.left->innerFirst() ? t.rows : 0.0) +
+                               (p.right->innerFirst() ? t.columns : 0.0)),
            warps = double(t.threads) * t.parts / GpuArch::warp;
-    double issued = t.depth * (ownRows * ownColumns + (ownRows + ownColumns) / 4) +
-                    (t.stages ? kBringCopied : kBring) * across / t.threads + kRound;
+    double issued = t.depth * (ownRows * ownColumns + kRead * (ownRows + ownColumns) / 4) +
+                    (t.stages ? kBringCopied : kBring) * alongK / t.threads + kRound;
     forSplits(t, tiles, p.sizes.inner, [&](int64_t split, int64_t rounds) {
       int64_t each = llvm::divideCeil(tiles * split, arch.multiprocessors),
               most = t.resident(4, false, split > 1);
@@ -169,7 +177,10 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &a
       // A warp that is alone with its scheduler waits for what registers bring.
       if (!t.stages && busy <= 1)
         return;
-      double used = (busy <= 1 ? kAlone : busy <= 2 ? kTwo : kMore) * std::min(1.0, busy);
+      double used = (busy <= 1   ? kAlone
+                     : busy <= 2 ? kTwo
+                                 : kMore) *
+                    std::min(1.0, busy) * (t.threads < kManyThreads ? 1 : kMany);
       double latency = kLatency;
       if (cold)
         latency += kMemory + together * across * 4 * t.parts * kInOne;
@@ -178,11 +189,12 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &a
       double waves =
           kLast * double(llvm::divideCeil(each, most)) +
           (1 - kLast) * std::max(1.0, double(tiles * split) / double(arch.multiprocessors * most));
-      double cost = waves * double(rounds) *
-                        std::max(latency, together * warps * issued / kSchedulers / used) +
-                    kStart + (t.parts > 1 ? kAdd * t.parts : 0);
+      double tileBytes = 4.0 * t.rows * t.columns;
+      double work = std::max(latency, together * warps * issued / kSchedulers / used);
+      double cost = kStart + (t.parts > 1 ? kAdd * t.parts : 0) +
+                    waves * (double(rounds) * work + kTile + together * tileBytes * kOut);
       if (split > 1)
-        cost = kSurely * (cost + kMeeting + double((each + split) * t.rows * t.columns * 4) / kL2);
+        cost += kMeeting + double(each + split) * tileBytes / kL2;
       if (cost >= least)
         return;
       least = cost;
@@ -193,11 +205,11 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &a
 }
 
 bool device::unitsProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &arch) {
-  // Of f64 on an H200, in 48 schedules of seven products: multiply-adds of a multiprocessor in a
-  // cycle, and what reads of shared memory take beside them; more where a block of four warps is
-  // alone, or one of eight. Then as above.
-  constexpr double kMultiply = 128, kRead = 0.6, kFourWarps = 1.39, kEightWarps = 1.1,
-                   kLatency = 600, kStart = 4500, kMeeting = 2070, kL2 = 16;
+  // Of f64 on an H200, fitted to 145 schedules of eleven products: multiply-adds of a
+  // multiprocessor in a cycle, and what reads of shared memory take beside them; more where it has
+  // four warps, or eight; what 16 of k take to come. Then as above.
+  constexpr double kMultiply = 181, kRead = 1.16, kFourWarps = 1.4, kEightWarps = 1.04,
+                   kLatency = 212, kStart = 1700, kMeeting = 3560, kL2 = 15.4, kLast = 0.13;
   constexpr AheadTile kTiles[] = {{64, 128, 16, 128, 8, 1, 3},
                                   {64, 64, 16, 128, 8, 1, 4},
                                   {32, 64, 16, 128, 8, 1, 4},
@@ -221,9 +233,12 @@ bool device::unitsProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &arc
               most = t.resident(8, true, split > 1);
       auto together = double(std::min(most, each));
       double busy = together * warps;
-      double slower = busy <= 4 ? kFourWarps : together == 1 ? kEightWarps : 1;
-      double cost = kStart + double(llvm::divideCeil(each, most)) * double(rounds) *
-                                 std::max(kLatency, together * work * slower);
+      double slower = busy <= 4 ? kFourWarps : busy <= 8 ? kEightWarps : 1;
+      double waves =
+          kLast * double(llvm::divideCeil(each, most)) +
+          (1 - kLast) * std::max(1.0, double(tiles * split) / double(arch.multiprocessors * most));
+      double cost = kStart + waves * double(rounds) *
+                                 std::max(kLatency * t.depth / 16, together * work * slower);
       if (split > 1)
         cost += kMeeting + double((each + split) * t.rows * t.columns * 8) / kL2;
       if (least != 0 && cost >= least)

@@ -294,6 +294,8 @@ static double groupProduct(ScheduleChoice &s, const ProductSizes &sizes, const G
 void device::scheduleExactProduct(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   constexpr int64_t kLarge = 128, kShort = 512;
   constexpr double kSurely = 0.97; // of estimates that were fitted apart
+  // What the older ones leave out: what begins and ends, and what is stored, by byte.
+  constexpr double kStart = 2500, kOut = 0.025;
   Operation *op = productOf(launch);
   auto result = tensorType(op->getResult(0));
   s.form = Form::Product;
@@ -317,7 +319,10 @@ void device::scheduleExactProduct(ScheduleChoice &s, kernel::LaunchOp launch, co
     if (llvm::all_of(op->getOperandTypes(), [](Type type) {
           return cast<RankedTensorType>(type).getElementType().isF32();
         }))
-      aheadProduct(s, dot, arch, kSurely * cost);
+      aheadProduct(s, dot, arch,
+                   kSurely * (cost + kStart +
+                              kOut * 4 * double(sizes.batch * sizes.rows * sizes.columns) /
+                                  double(arch.multiprocessors)));
     return;
   }
   int64_t columns = result.getRank() ? result.getShape().back() : 1;
