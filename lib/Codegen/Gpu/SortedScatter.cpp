@@ -98,7 +98,9 @@ bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
   std::optional<UpdateList> list = UpdateList::of(op);
   if (!list || !tensorType(op->getOperand(0)).getElementType().isIntOrFloat())
     return false;
-  if (scheduleTouchedRows(s, launch, *list, lanesOfRow(launch, op, *list), arch))
+  unsigned ofRow = lanesOfRow(launch, op, *list);
+  if (scheduleTouchedRows(s, launch, *list, ofRow, arch) ||
+      scheduleOwnedRows(s, launch, *list, ofRow, arch))
     return true;
   // Few updates are looked at by everybody sooner than sorted.
   auto along = dyn_cast<prim::ScatterAlongOp>(op);
@@ -119,7 +121,7 @@ bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
     return true;
   }
   bool elements = list->anyOrder || list->inFixedPoint;
-  unsigned lanes = elements ? 1 : lanesOfRow(launch, op, *list);
+  unsigned lanes = elements ? 1 : ofRow;
   int64_t across = llvm::divideCeil(list->points, lanes);
   // Narrow sums are rounded at every step, so that their order shows more.
   bool isNarrow = tensorType(op->getOperand(0)).getElementTypeBitWidth() < 32;
@@ -373,6 +375,8 @@ void SortedScatter::runOpen() {
 void SortedScatter::run() {
   if (list.open)
     return runOpen();
+  if (f.schedule.getRows())
+    return runOwned();
   if (f.schedule.getSharedBytes())
     return runTouched();
   auto rows = [&](Value item) {

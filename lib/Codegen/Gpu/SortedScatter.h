@@ -1,7 +1,7 @@
 //===- SortedScatter.h - Updates in the order of their places ----*- C++ -*-===//
 //
 // Internal to SortedScatter.cpp, which brings the updates in order, SortedRows.cpp, which does
-// them, and FixedPointScatter.cpp and TouchedRows.cpp, which need no order.
+// them, and FixedPointScatter.cpp, TouchedRows.cpp and OwnedRows.cpp, which need no such order.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,6 +21,11 @@ struct ScatterScratch {
 /// better. `lanes`: neighbours of a row that one thread has.
 bool scheduleTouchedRows(ScheduleChoice &choice, kernel::LaunchOp launch, const UpdateList &list,
                          unsigned lanes, const GpuArch &arch);
+
+/// The way to do updates of rows of which each block finds its own; false, with nothing chosen,
+/// where another is better.
+bool scheduleOwnedRows(ScheduleChoice &choice, kernel::LaunchOp launch, const UpdateList &list,
+                       unsigned lanes, const GpuArch &arch);
 
 class SortedScatter {
 public:
@@ -123,6 +128,14 @@ private:
   void copyUntouched();
   void runTouched();
 
+  // Each block finds its own (OwnedRows.cpp)
+  mlir::Value ownedAt(int64_t before, mlir::Value number);
+  mlir::Value noteOwn(mlir::Value warp, mlir::Value lane);
+  mlir::Value gatherOwn(mlir::Value warp, mlir::Value lane, mlir::Value count);
+  mlir::Value placeOwn(mlir::Value row, mlir::Value lane, mlir::Value count, mlir::Value all);
+  mlir::Value withOwn(mlir::Value start, mlir::Value count, mlir::Value point, mlir::Value old);
+  void runOwned();
+
   // Parts of a row's updates
   unsigned parts() const { return f.schedule.getVectors(); }
   /// Where part `part` of the updates from number `first` - 1 on begins and ends.
@@ -150,7 +163,8 @@ private:
   llvm::SmallVector<mlir::Value, 2>
       surveyed;        ///< in fixed point: the largest exponent, and the least
   mlir::Value top;     ///< the exponent of the largest
-  mlir::Value touched; ///< shared memory: which rows have updates, then which have several
+  mlir::Value touched; ///< shared memory: which rows have updates, then which have several; or a
+                       ///< block's own
 };
 
 } // namespace tcc::codegen::device
