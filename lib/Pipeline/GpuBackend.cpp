@@ -52,6 +52,7 @@ public:
   }
   void addSchedulePasses(OpPassManager &passes) const override {
     passes.addPass(createRecurrenceLaunchesPass(target().devices));
+    passes.addPass(createJoinChecksPass());
     passes.addPass(createEarlyStartsPass());
   }
   const ScheduleModel &schedules() const override { return model; }

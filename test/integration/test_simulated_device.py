@@ -170,6 +170,25 @@ class SimulatedDevice(ToolTest):
                     with self.assertRaisesRegex(Exception, "^node 'pick': an index is out of range$"):
                         model(w=w, i=i)
 
+    def test_indices_are_checked_where_they_are_read(self):
+        node = helper.make_node("Gather", ["w", "i"], ["y"], name="pick")
+        model = helper.make_model(helper.make_graph(
+            [node], "g", [helper.make_tensor_value_info("w", FLOAT, [60, 8]), helper.make_tensor_value_info("i", INT64, ["n"])],
+            [helper.make_tensor_value_info("y", FLOAT, ["n", 8])]), opset_imports=[helper.make_opsetid("", 17)])
+        self.compiles(self.write(model), "--arch", "sim", "--no-fallback", "-o", "model.so")
+        self.assertEqual(len(json.loads((self.work / "model.so.json").read_text())["kernels"]), 1)
+        random = np.random.default_rng(2)
+        w = random.standard_normal((60, 8)).astype(np.float32)
+        with Compiled(self.work / "model.so", 1) as model:
+            for count, place, bad in ((700, 699, 60), (0, 0, 0), (700, 300, -61), (1, 0, -60), (5, 4, 59), (9000, 0, 1 << 40), (9000, 1, 0)):
+                i = random.integers(-60, 60, count)
+                i[place:place + 1] = bad
+                if count == 0 or -60 <= bad < 60:
+                    np.testing.assert_array_equal(model(w=w, i=i)[0], w[i])
+                else:
+                    with self.assertRaisesRegex(Exception, "^node 'pick': an index is out of range$"):
+                        model(w=w, i=i)
+
 
 if __name__ == "__main__":
     unittest.main()

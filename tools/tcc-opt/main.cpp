@@ -144,6 +144,7 @@ int main(int argc, char **argv) {
   });
   mlir::registerPass(
       [] { return tcc::codegen::createRecurrenceLaunchesPass(deviceBackend().target().devices); });
+  mlir::registerPass([] { return tcc::codegen::createJoinChecksPass(); });
   mlir::registerPass([] { return tcc::codegen::createEarlyStartsPass(); });
   mlir::registerPass([] { return tcc::createPlanMemoryPass(); });
   mlir::registerPass([] { return tcc::codegen::createExpandMathPass(); });

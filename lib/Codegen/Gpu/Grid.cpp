@@ -160,6 +160,15 @@ static OpFoldResult productGrid(HostIndex h, kernel::LaunchOp launch, Schedule s
                    h.ceilDiv(product.columns, s.getColumns())});
 }
 
+static OpFoldResult loopGrid(HostIndex h, kernel::LaunchOp launch, Schedule s,
+                             ArrayRef<OpFoldResult> dims) {
+  OpFoldResult blocks =
+      h.ceilDiv(h.volume(dims), int64_t(s.getLanes()) * s.getVectors() * s.getThreads());
+  // One tells of a check where there are no points.
+  auto most = [](int64_t x, int64_t y) { return std::max(x, y); };
+  return joinedCheck(launch) ? h.apply<arith::MaxSIOp>(blocks, h.b.getIndexAttr(1), most) : blocks;
+}
+
 static OpFoldResult scatterGrid(HostIndex h, kernel::LaunchOp launch, Schedule s) {
   Operation *op = specialOf(launch);
   if (isa<prim::ScatterRunsOp>(op)) {
@@ -201,7 +210,7 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
       channels = h.ceilDiv(channels, s.getLanes());
       return h.ceilDiv(h.volume(dims), s.getThreads());
     }
-    return h.ceilDiv(h.volume(dims), int64_t(s.getLanes()) * s.getVectors() * s.getThreads());
+    return loopGrid(h, launch, s, dims);
   case Form::Transpose:
     for (unsigned axis : {transposedOperand(launch)->axis, unsigned(dims.size()) - 1})
       dims[axis] = h.ceilDiv(dims[axis], s.getRows());

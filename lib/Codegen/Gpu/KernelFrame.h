@@ -76,6 +76,9 @@ mlir::Value exp2Approximately(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 
 /// Loop: whether all is at the result's own point, so that its points can be numbered through.
 bool isFlat(kernel::LaunchOp launch);
+/// Loop: the check that its threads do beside computing points (JoinedChecks.cpp), which is its
+/// last result; null if there is none.
+prim::ReduceOp joinedCheck(kernel::LaunchOp launch);
 /// The tensor that the rows of a row kernel are made of.
 mlir::Value rowSpace(kernel::LaunchOp launch);
 /// Of a row kernel: the axes behind those that it reduces.

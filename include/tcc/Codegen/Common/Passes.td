@@ -112,6 +112,48 @@ def RecurrenceLaunchesPass : Tcc_Pass<"tcc-schedule-recurrences"> {
   }];
 }
 
+def JoinChecksPass : Tcc_Pass<"tcc-schedule-join-checks"> {
+  let summary = "Have kernels of a GPU that compute points check the indices that they read";
+  let description = [{
+    Whether an index is out of range is found by the threads of the kernel that reads by it: a
+    launch is less, and the indices are read once.
+
+    ```mlir before
+    func.func @f(%x: tensor<300x64xf32>, %i: tensor<1000xi64>) -> (tensor<1000x64xf32>, tensor<i1>) {
+      %0 = kernel.launch row[0] "check" ins(%i : tensor<1000xi64>) sizes() {
+      ^bb0(%a: tensor<1000xi64>):
+        %2 = prim.constant dense<300> : tensor<1000xi64>
+        %3 = prim.compare ge %a, %2 : (tensor<1000xi64>, tensor<1000xi64>) -> tensor<1000xi1>
+        %4 = prim.reduce any %3 [0] : (tensor<1000xi1>) -> tensor<i1>
+        kernel.yield %4 : tensor<i1>
+      } {schedule = #gpu.schedules<sm_90a = <form = row, threads = 256, row_threads = 256, index_bits = 32>>} -> tensor<i1>
+      %1 = kernel.launch loop "take" ins(%x, %i : tensor<300x64xf32>, tensor<1000xi64>) sizes() {
+      ^bb0(%a: tensor<300x64xf32>, %b: tensor<1000xi64>):
+        %2 = prim.take %a, %b axis 0 : (tensor<300x64xf32>, tensor<1000xi64>) -> tensor<1000x64xf32>
+        kernel.yield %2 : tensor<1000x64xf32>
+      } {schedule = #gpu.schedules<sm_90a = <form = loop, threads = 256, lanes = 4, index_bits = 32>>} -> tensor<1000x64xf32>
+      return %1, %0 : tensor<1000x64xf32>, tensor<i1>
+    }
+    ```
+    ```mlir after
+    func.func @f(%arg0: tensor<300x64xf32>, %arg1: tensor<1000xi64>) -> (tensor<1000x64xf32>, tensor<i1>) {
+      %0:2 = kernel.launch loop "take" ins(%arg0, %arg1 : tensor<300x64xf32>, tensor<1000xi64>) sizes() {
+      ^bb0(%arg2: tensor<300x64xf32>, %arg3: tensor<1000xi64>):
+        %1 = prim.take %arg2, %arg3 axis 0 : (tensor<300x64xf32>, tensor<1000xi64>) -> tensor<1000x64xf32>
+        %2 = prim.constant dense<300> : tensor<1000xi64>
+        %3 = prim.compare  ge %arg3, %2 : (tensor<1000xi64>, tensor<1000xi64>) -> tensor<1000xi1>
+        %4 = prim.reduce  any %3 [0] : (tensor<1000xi1>) -> tensor<i1>
+        kernel.yield %1, %4 : tensor<1000x64xf32>, tensor<i1>
+      } {schedule = #gpu.schedules<sm_90a = <form = loop, threads = 256, lanes = 4, scratch_bytes = 4096, index_bits = 32>>} -> tensor<1000x64xf32>, tensor<i1>
+      return %0#0, %0#1 : tensor<1000x64xf32>, tensor<i1>
+    }
+    ```
+
+    Runs after tcc-schedule-place-launches and before tcc-schedule-early-starts, which has checks that are
+    left run beside what follows.
+  }];
+}
+
 def EarlyStartsPass : Tcc_Pass<"tcc-schedule-early-starts"> {
   let summary = "Record behind which kernels of a GPU the next one starts early";
   let description = [{

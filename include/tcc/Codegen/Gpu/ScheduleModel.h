@@ -34,6 +34,9 @@ private:
 /// tcc-schedule-recurrences: see lib/Codegen/Gpu/RecurrenceLaunch.cpp.
 std::unique_ptr<mlir::Pass> createRecurrenceLaunchesPass(GpuTarget target);
 
+/// tcc-schedule-join-checks: see lib/Codegen/Gpu/JoinedChecks.cpp.
+std::unique_ptr<mlir::Pass> createJoinChecksPass();
+
 /// tcc-schedule-early-starts: see lib/Codegen/Gpu/EarlyStarts.cpp.
 std::unique_ptr<mlir::Pass> createEarlyStartsPass();
 
