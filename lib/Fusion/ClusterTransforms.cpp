@@ -45,16 +45,22 @@ static bool isFirstPart(prim::SliceOp slice) {
 }
 
 /// Two results that one concatenation alone reads, as the parts of complex numbers, transposed or
-/// as they are, all or the first ones of each line: its kernel becomes that of the operator.
+/// as they are, all or the first ones of each line, maybe in another type: its kernel becomes that
+/// of the operator.
 bool Clustering::storesParts(Operation *op) {
   if (op->getNumResults() != 2 || isApart(op) || !asksForPoints(op))
     return false;
   prim::ConcatOp parts;
   std::optional<ArrayRef<int64_t>> order;
+  size_t casts = 0;
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
     Value v = result;
     ArrayRef<int64_t> own;
     bool turns = policy.model->turnsParts();
+    if (auto cast = turns ? onlyReader<prim::CastOp>(v) : prim::CastOp()) {
+      v = cast.getResult();
+      ++casts;
+    }
     auto transpose = turns ? onlyReader<prim::TransposeOp>(v) : prim::TransposeOp();
     if (transpose) {
       own = transpose.getPermutation();
@@ -76,7 +82,7 @@ bool Clustering::storesParts(Operation *op) {
     order = own;
   }
   Cluster *g = clusterOf.lookup(parts);
-  if (!g || g->kind != KernelKind::Loop || g->root != parts || g->ops.size() != 1)
+  if (!g || g->kind != KernelKind::Loop || g->root != parts || g->ops.size() != 1 + casts)
     return false;
   g->kind = KernelKind::Special;
   g->asking = op;

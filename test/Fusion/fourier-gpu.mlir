@@ -104,3 +104,22 @@ func.func @first(%x: tensor<3x4x6xf32>) -> (tensor<3x13x2xf32>, tensor<3x13x2xf3
   %17 = prim.concat %13, %16 axis 2 : (tensor<3x13x1xf32>, tensor<3x13x1xf32>) -> tensor<3x13x2xf32>
   return %9, %17 : tensor<3x13x2xf32>, tensor<3x13x2xf32>
 }
+
+// Numbers that are wanted in another type than they are computed in are stored in that.
+// CHECK-LABEL: func @narrowed
+// CHECK: kernel.launch special "cast_fourier_concat"
+// CHECK: prim.fourier
+// CHECK-COUNT-2: prim.cast
+// CHECK: prim.concat
+// CHECK-NOT: kernel.launch
+// CHECK: return
+func.func @narrowed(%x: tensor<37x7xf32>) -> tensor<37x4x2xf32> {
+  %0 = prim.cast %x : (tensor<37x7xf32>) -> tensor<37x7xf64>
+  %1:2 = prim.fourier %0 axis 1 {inverse = false} : (tensor<37x7xf64>) -> (tensor<37x4xf64>, tensor<37x4xf64>)
+  %2 = prim.cast %1#0 : (tensor<37x4xf64>) -> tensor<37x4xf32>
+  %3 = prim.reshape %2 sizes() : (tensor<37x4xf32>) -> tensor<37x4x1xf32>
+  %4 = prim.cast %1#1 : (tensor<37x4xf64>) -> tensor<37x4xf32>
+  %5 = prim.reshape %4 sizes() : (tensor<37x4xf32>) -> tensor<37x4x1xf32>
+  %6 = prim.concat %3, %5 axis 2 : (tensor<37x4x1xf32>, tensor<37x4x1xf32>) -> tensor<37x4x2xf32>
+  return %6 : tensor<37x4x2xf32>
+}

@@ -416,3 +416,25 @@ TEST_CASE("Fourier transforms: what they read is computed there") {
     %y = prim.fourier %5, %7 axis 1 {inverse = true, scale = 0.015625 : f64} : (tensor<6x33xf32>, tensor<6x33xf32>) -> tensor<6x64xf32>)"),
         {random(DType::F32, {6, 40}), random(DType::F32, {64})});
 }
+
+TEST_CASE("Fourier transforms: numbers are stored in another type") {
+  check(function("%x: tensor<37x7xf32>", "tensor<37x4x2xf32>", R"(
+    %0 = prim.cast %x : (tensor<37x7xf32>) -> tensor<37x7xf64>
+    %1:2 = prim.fourier %0 axis 1 {inverse = false, scale = 0.5 : f64} : (tensor<37x7xf64>) -> (tensor<37x4xf64>, tensor<37x4xf64>)
+    %2 = prim.cast %1#0 : (tensor<37x4xf64>) -> tensor<37x4xf32>
+    %3 = prim.reshape %2 sizes() : (tensor<37x4xf32>) -> tensor<37x4x1xf32>
+    %4 = prim.cast %1#1 : (tensor<37x4xf64>) -> tensor<37x4xf32>
+    %5 = prim.reshape %4 sizes() : (tensor<37x4xf32>) -> tensor<37x4x1xf32>
+    %y = prim.concat %3, %5 axis 2 : (tensor<37x4x1xf32>, tensor<37x4x1xf32>) -> tensor<37x4x2xf32>)"),
+        {random(DType::F32, {37, 7})});
+  check(function("%x: tensor<5x11xf64>, %z: tensor<5x11xf64>", "tensor<11x5x2xbf16>", R"(
+    %1:2 = prim.fourier %x, %z axis 1 {inverse = true} : (tensor<5x11xf64>, tensor<5x11xf64>) -> (tensor<5x11xf64>, tensor<5x11xf64>)
+    %2 = prim.cast %1#0 : (tensor<5x11xf64>) -> tensor<5x11xbf16>
+    %3 = prim.transpose %2 [1, 0] : (tensor<5x11xbf16>) -> tensor<11x5xbf16>
+    %4 = prim.reshape %3 sizes() : (tensor<11x5xbf16>) -> tensor<11x5x1xbf16>
+    %5 = prim.cast %1#1 : (tensor<5x11xf64>) -> tensor<5x11xbf16>
+    %6 = prim.transpose %5 [1, 0] : (tensor<5x11xbf16>) -> tensor<11x5xbf16>
+    %7 = prim.reshape %6 sizes() : (tensor<11x5xbf16>) -> tensor<11x5x1xbf16>
+    %y = prim.concat %4, %7 axis 2 : (tensor<11x5x1xbf16>, tensor<11x5x1xbf16>) -> tensor<11x5x2xbf16>)"),
+        {random(DType::F64, {5, 11}), random(DType::F64, {5, 11})});
+}

@@ -17,7 +17,8 @@
 //
 // Operands are computed where they are read, so that complex numbers that lie as pairs, the roots
 // between the rows and the columns of a long line, or a product of spectra take no launch and no
-// memory; and where the launch joins the two parts of its result to pairs, these are stored. Where
+// memory; and where the launch joins the two parts of its result to pairs, these are stored, in the
+// type that they are wanted in. Where
 // it also stores another axis last, numbers go through shared memory once more, so that
 // neighbouring threads write neighbours.
 //
@@ -147,7 +148,8 @@ FourierCode::FourierCode(device::KernelFrame &f, prim::FourierOp op)
   enterLines(across);
 }
 
-/// A concatenation of the parts, each transposed or not, or the parts themselves.
+/// A concatenation of the parts, each in another type and transposed or not, or the parts
+/// themselves.
 void FourierCode::readYield() {
   for (unsigned i = 0; i < tensorType(op.getRe()).getRank(); ++i)
     order.push_back(i);
@@ -253,10 +255,12 @@ void FourierCode::store(unsigned result, unsigned line, Value place, Value v) {
 void FourierCode::storePair(Coords coords, Complex z) {
   Memory memory = f.results[0];
   memory.extents = parts;
+  Type stored = tensorType(f.launch.getResult(0)).getElementType();
+  auto number = [&](Value v) { return emitCast(f.b, scaled(v), type, stored, /*saturate=*/false); };
   coords.push_back(Coord::uniform(f.e.index(0)));
-  f.e.store(memory, coords, scaled(z.re));
+  f.e.store(memory, coords, number(z.re));
   coords.back() = Coord::uniform(f.e.index(1));
-  f.e.store(memory, coords, scaled(z.im));
+  f.e.store(memory, coords, number(z.im));
 }
 
 void FourierCode::storeNumber(unsigned line, Value place, Complex z) {

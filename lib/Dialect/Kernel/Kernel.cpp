@@ -47,7 +47,8 @@ void KernelDialect::initialize() {
 
 Operation *kernel::specialOf(LaunchOp launch) {
   Operation *op = launch.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
-  while (isa_and_nonnull<prim::ConcatOp, prim::ReshapeOp, prim::SliceOp, prim::TransposeOp>(op))
+  while (isa_and_nonnull<prim::CastOp, prim::ConcatOp, prim::ReshapeOp, prim::SliceOp,
+                         prim::TransposeOp>(op))
     op = op->getOperand(0).getDefiningOp();
   return op;
 }
