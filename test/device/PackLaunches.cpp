@@ -14,6 +14,7 @@
 #include "LaunchCheck.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "tcc/Codegen/Gpu/ScheduleModel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Emit/Ptx.h"
 #include "tcc/Fusion/Fusion.h"
@@ -305,6 +306,7 @@ int main(int argc, char **argv) {
   PassManager passes(&context);
   passes.addPass(createFuseKernelsPass());
   passes.addPass(createShareKernelsPass());
+  passes.addPass(codegen::createRecurrenceLaunchesPass(llvm::cantFail(GpuTarget::parse(argv[1]))));
   if (failed(passes.run(*module)))
     return 1;
   Packer packer(*arch, std::move(ptxas), form, argv[3]);

@@ -18,7 +18,7 @@ def made(machine, number, parts, operands):
     """The function of a thread that an instruction is; None for any other."""
     start = {"mbarrier": memory_barrier, "bar": meeting, "barrier": meeting, "elect": elect, "shfl": exchange,
              "redux": reduce, "vote": vote, "stmatrix": store_matrices, "wgmma": product, "cp": bulk_copy,
-             "mapa": peer_address}.get(parts[0])
+             "mapa": peer_address, "st": store_to_peer}.get(parts[0])
     return start(machine, number, parts, operands) if start else None
 
 
@@ -106,6 +106,26 @@ def peer_address(machine, number, parts, operands):
     """Where in the cluster the shared memory of another block is."""
     at, rank = machine.value(operands[1]), machine.value(operands[2])
     return assign(operands[0], lambda t: at(t) % SHARED % PEER + PEER * (rank(t) + 1))
+
+
+def store_to_peer(machine, number, parts, operands):
+    """st.async: a word for a block of the cluster, whose barrier counts its bytes."""
+    at, get, barrier_at = machine.address(operands[0]), machine.value(operands[1]), machine.address(operands[2])
+
+    def do(thread):
+        address, bits, counted = at(thread), get(thread), barrier_at(thread)
+
+        def store():
+            shared, place = machine.place(thread, address, "shared", 4)
+            peer, where = divmod(counted % SHARED, PEER)
+            if peer != address % SHARED // PEER:
+                raise Fault("a word and the barrier that counts it are not of one block")
+            shared[place:place + 4] = bits.to_bytes(4, "little")
+            barrier = thread.block.cluster.blocks[peer - 1].barriers[where]
+            barrier.bytes -= 4
+            complete(barrier)
+        machine.copies.append(store)
+    return do
 
 
 def meeting(machine, number, parts, operands):

@@ -308,7 +308,7 @@ class Run:
             number = self.operands.kernel.parameters[given[1].strip("[]").split("+")[0]]
             value = self.operands.launch.parameters[number]
             return self.assign(given[0], str(value) if isinstance(value, int) else self.shared(value))
-        if parts[0] not in ("ld", "st"):
+        if parts[0] not in ("ld", "st") or parts[1] == "async":
             return False
         loads = parts[0] == "ld"
         place, registers = given[1 if loads else 0], names(given[0 if loads else 1])

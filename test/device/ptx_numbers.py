@@ -76,7 +76,8 @@ INTEGER = {"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x
 REAL = {"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y,
         "min": lambda x, y: y if math.isnan(x) else x if math.isnan(y) else min(x, y),
         "max": lambda x, y: y if math.isnan(x) else x if math.isnan(y) else max(x, y),
-        "div": lambda x, y: x / y if y else math.copysign(math.inf, x) if x else math.nan}
+        "div": lambda x, y: x / y if y else math.copysign(math.inf, x) if x else math.nan,
+        "copysign": lambda sign, x: math.copysign(x, sign)}
 UNARY = {"neg": lambda x: -x, "abs": abs, "sqrt": math.sqrt, "rsqrt": lambda x: 1 / math.sqrt(x),
          "rcp": lambda x: 1 / x if x else math.inf, "ex2": lambda x: 2.0 ** max(min(x, 1000.0), -1000.0),
          "lg2": lambda x: math.log2(x) if x > 0 else -math.inf}

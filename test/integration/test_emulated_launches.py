@@ -22,7 +22,7 @@ class EmulatedLaunches(ToolTest):
     def pack(self, name):
         made = self.made / name
         if not made.exists():
-            only = [] if name == "wgmma_tile" else [name]
+            only = [] if name in ("wgmma_tile", "recurrence") else [name]
             begun = self.folder / "begun"
             result = run("pack-launches", "sm_90a", DEVICE / f"{name}.mlir", begun, *only, timeout=600)
             self.assertEqual(result.code, 0, result.text)
@@ -71,6 +71,25 @@ class EmulatedLaunches(ToolTest):
             kernel.write_text("".join(line for at, line in enumerate(lines) if at not in dropped))
             result = self.emulated("clusters_k0_dot_add")
             self.assertEqual(result.returncode, 1, result.stdout)
+
+    def test_recurrences(self):
+        """Blocks of a cluster that share the units of a layer, by the schedules of the file."""
+        self.pack("recurrence")
+        result = self.emulated("--seeds", "3")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("18 launches, 0 wrong", result.stdout)
+        # Turns that do not wait for what other blocks send, and one that says nothing of what will come.
+        kernel = self.work / "packed/k1.ptx"
+        lines = kernel.read_text().splitlines(keepends=True)
+        waits = [at for at, line in enumerate(lines) if "mbarrier.try_wait" in line]
+        expects = [at for at, line in enumerate(lines) if "expect_tx" in line]
+        kernel.write_text("".join(line for at, line in enumerate(lines) if at not in expects))
+        self.assertEqual(self.emulated("layer_k0_recurrence.line").returncode, 1)
+        self.assertTrue(waits)
+        for at in waits:
+            lines[at] = "setp.eq.b32 P1, 0, 0;\n"
+        kernel.write_text("".join(lines))
+        self.assertEqual(self.emulated("layer_k0_recurrence.line").returncode, 1)
 
     def test_wgmma_attention(self):
         self.pack("wgmma_attention")

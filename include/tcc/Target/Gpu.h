@@ -49,6 +49,8 @@ struct GpuArch {
   static constexpr int64_t accessBytes = 16;      ///< the widest access of a thread
   static constexpr int64_t parameterBytes = 4096; ///< of a kernel, at most
 
+  /// Neighbouring blocks can be a cluster, which reach each other's shared memory.
+  bool clusters() const { return capability >= 90; }
   /// LLVM's feature string: "+ptx80".
   std::string features() const;
   /// The fields that generated code depends on, as one line, for cache keys.

@@ -239,7 +239,8 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
     if (s.getScratchBytes())
       return b.getIndexAttr(s.getSplit());
     if (prim::WhileOp loop = loopOf(launch))
-      return b.getIndexAttr(llvm::divideCeil(Recurrence::of(loop)->batch, s.getRows()));
+      return b.getIndexAttr(llvm::divideCeil(Recurrence::of(loop)->batch, s.getRows()) *
+                            s.getSplit());
     unsigned ofBlock = s.getThreads() / std::max(1u, s.getRowThreads());
     auto blocks = [&](Value x, uint64_t axis, int64_t lines) {
       SmallVector<OpFoldResult> extents = hostExtents(b, launch, x);

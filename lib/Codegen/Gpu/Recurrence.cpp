@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Recurrence.h"
+#include "ClusterExchange.h"
 #include "tcc/Codegen/Common/Elemental.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -52,6 +53,7 @@ private:
   bool readSequence(unsigned number);
   bool readBody();
   bool readProduct(prim::DotOp dot);
+  int64_t commonUnits() const;
   bool isRows(Value v) const {
     auto type = dyn_cast<RankedTensorType>(v.getType());
     return type && type.getRank() == 2 && type.hasStaticShape() && type.getDimSize(0) == r.batch;
@@ -218,9 +220,31 @@ bool RecurrenceReader::readBody() {
   return !r.phases.empty();
 }
 
+int64_t RecurrenceReader::commonUnits() const {
+  int64_t units = r.units(r.states.front());
+  auto are = [&](Value v) { return tensorType(v).getDimSize(1) == units; };
+  auto areGates = [&](Value v) { return tensorType(v).getDimSize(1) % units == 0; };
+  if (!llvm::all_of(r.states, [&](unsigned number) { return are(r.stateIn(number)); }) ||
+      !llvm::all_of(r.sequences, [&](const Recurrence::Sequence &s) { return are(s.row); }) ||
+      !llvm::all_of(r.phases, [&](const Recurrence::Phase &p) { return are(p.left); }))
+    return 0;
+  for (Operation &op : r.body().without_terminator()) {
+    auto slice = dyn_cast<prim::SliceOp>(op);
+    if (op.getNumResults() != 1 || !depends.contains(op.getResult(0)))
+      continue;
+    if (!areGates(op.getResult(0)))
+      return 0;
+    if (slice &&
+        (*getConstantIntValue(slice.getMixedStarts()[1]) % units != 0 || slice.getSteps()[1] != 1))
+      return 0;
+  }
+  return units;
+}
+
 std::optional<Recurrence> RecurrenceReader::read() {
   if (!readCounter() || !readCarried() || !readBody())
     return std::nullopt;
+  r.commonUnits = commonUnits();
   return std::move(r);
 }
 
@@ -228,42 +252,82 @@ std::optional<Recurrence> Recurrence::of(prim::WhileOp loop) {
   return RecurrenceReader(loop).read();
 }
 
-std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, const GpuArch &arch) {
+std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, unsigned rows, unsigned split,
+                                                 const GpuArch &arch) {
   // Registers of a thread beside its weights, of one row and for each more. With fewer of them more
   // forms spill, which is better than a loop of the host where shared memory has no more room.
-  constexpr int64_t kMostRows = 4, kOthers = 80, kOfRow[] = {12, 4}, kMostRegisters = 248;
-  int64_t rows = llvm::divideCeil(r.batch, arch.multiprocessors);
-  if (rows > kMostRows)
-    return std::nullopt;
+  constexpr int64_t kOthers = 80, kOfRow[] = {12, 4}, kMostRegisters = 248;
   for (int64_t ofRow : kOfRow) {
-    std::optional<RecurrencePlan> plan = of(r, unsigned(rows), 0);
+    std::optional<RecurrencePlan> plan = of(r, rows, 0, split);
     if (!plan)
       return std::nullopt;
     // Each of four schedulers has as many warps as the one with the most.
     int64_t given = int64_t(llvm::alignTo(plan->threads, 4 * GpuArch::warp));
     int64_t registers = std::min(kMostRegisters, GpuArch::registers / given / 8 * 8);
-    int64_t words = registers - kOthers - (rows - 1) * ofRow;
-    plan = of(r, unsigned(rows), unsigned(std::max<int64_t>(0, words)));
+    int64_t words = registers - kOthers - (int64_t(rows) - 1) * ofRow;
+    plan = of(r, rows, unsigned(std::max<int64_t>(0, words)), split);
     if (plan && plan->sharedBytes <= int64_t(arch.sharedBytes))
       return plan;
   }
   return std::nullopt;
 }
 
+/// Of a turn: what is multiplied, and read of weights and states in shared memory.
+double RecurrencePlan::turnCycles(const Recurrence &r) const {
+  constexpr double kEach = 128, kTurn = 700, kExchange = 700;
+  double cycles = split > 1 ? kTurn + kExchange : kTurn;
+  for (auto [phase, part] : llvm::zip(r.phases, parts)) {
+    double columns = double(own(phase.columns)), bytes = tcc::elementBytes(phase.element());
+    cycles += 2 * rows * columns * double(phase.inner) / kEach;
+    cycles += (part.chunks - part.kept) * bytes * chunk * threads / kEach;
+  }
+  return cycles;
+}
+
+std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, const GpuArch &arch) {
+  constexpr int64_t kMostRows = 4, kMostBlocks = 8;
+  std::optional<RecurrencePlan> best;
+  double least = 0;
+  for (unsigned split = 1; split <= kMostBlocks; split *= 2) {
+    if (split > 1 && (!arch.clusters() || r.commonUnits == 0))
+      break;
+    // Clusters leave multiprocessors idle that they do not divide.
+    int64_t usable =
+        split > 1 ? int64_t(arch.multiprocessors) * 3 / 4 / split : arch.multiprocessors;
+    int64_t waves = llvm::divideCeil(r.batch, usable * kMostRows);
+    if (split == 1 && waves > 1)
+      continue;
+    auto rows = unsigned(llvm::divideCeil(r.batch, usable * waves));
+    std::optional<RecurrencePlan> plan = of(r, rows, split, arch);
+    double cycles = plan ? double(waves) * plan->turnCycles(r) : 0;
+    if (!plan || (best && cycles >= least))
+      continue;
+    best = plan;
+    least = cycles;
+  }
+  return best;
+}
+
 std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, unsigned rows,
-                                                 unsigned keptWords) {
+                                                 unsigned keptWords, unsigned split) {
   // Threads that a block rather has.
   constexpr int64_t kWanted = 512, kMostLanes = 8, kMostPoints = 8;
   RecurrencePlan plan;
   plan.rows = rows;
+  plan.split = split;
+  if (split > 1) {
+    plan.allUnits = r.commonUnits;
+    plan.units = llvm::divideCeil(r.commonUnits, split);
+    if ((split - 1) * plan.units >= plan.allUnits)
+      return std::nullopt;
+  }
   int64_t threads = GpuArch::warp;
   for (const Recurrence::Phase &phase : r.phases) {
-    int64_t lanes = 1;
-    while (lanes < kMostLanes && 2 * lanes * phase.columns <= kWanted &&
-           2 * lanes * chunk <= phase.inner)
+    int64_t lanes = 1, columns = plan.own(phase.columns);
+    while (lanes < kMostLanes && 2 * lanes * columns <= kWanted && 2 * lanes * chunk <= phase.inner)
       lanes *= 2;
     plan.parts.push_back({unsigned(lanes), 0, 0, 0});
-    threads = std::max(threads, int64_t(llvm::alignTo(lanes * phase.columns, GpuArch::warp)));
+    threads = std::max(threads, int64_t(llvm::alignTo(lanes * columns, GpuArch::warp)));
   }
   if (threads > GpuArch::threads)
     return std::nullopt;
@@ -279,8 +343,10 @@ std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, unsigned r
     part.kept = unsigned(std::min<int64_t>(part.chunks, words / chunkWords));
     words -= part.kept * chunkWords;
     take((part.chunks - part.kept) * chunkWords * 4 * threads);
-    take(rows * phase.columns * 4); // sums
-    take(rows * part.width * 4);    // a left operand that is no state
+    take(rows * plan.own(phase.columns) * 4); // sums
+    take(rows * part.width * 4);              // a left operand that is no state
+    if (split > 1)
+      take(ClusterExchange::bytesOfBarrier);
   }
   for (unsigned number : r.states) {
     int64_t units = r.units(number);
@@ -291,6 +357,8 @@ std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, unsigned r
     if (rows * r.units(number) > kMostPoints * threads)
       return std::nullopt;
   }
+  if (split > 1)
+    take(2 * ClusterExchange::bytesOfBarrier);
   plan.sharedBytes = bytes;
   return plan;
 }
@@ -309,6 +377,7 @@ void device::scheduleRecurrence(ScheduleChoice &s, kernel::LaunchOp launch, cons
   s.form = Form::Line;
   s.threads = s.rowThreads = plan->threads;
   s.rows = plan->rows;
+  s.split = plan->split;
   s.kept = plan->keptWords;
   s.sharedBytes = unsigned(plan->sharedBytes);
   // The counter is an index, and small.

@@ -39,6 +39,9 @@ struct Recurrence {
   llvm::SmallVector<unsigned> states; ///< numbers of carried values
   llvm::SmallVector<Sequence> sequences;
   llvm::SmallVector<Phase> phases; ///< in the order in which they can be computed
+  /// The units of all states, outputs and gates, where an element of a turn is computed from those
+  /// of its own unit and from products of all; else 0.
+  int64_t commonUnits = 0;
 
   /// Null unless `loop` is one, of primitives alone.
   static std::optional<Recurrence> of(prim::WhileOp loop);
@@ -49,13 +52,15 @@ struct Recurrence {
   int64_t units(unsigned number) const;
 };
 
-/// How a block takes `rows` rows of the batch through all turns: each column of a phase is `lanes`
-/// threads', whose weights are `kept` chunks of four in registers and the rest in shared memory.
+/// How `split` blocks take `rows` rows of the batch through all turns, each some of the units:
+/// each column of a phase is `lanes` threads', whose weights are `kept` chunks of four in registers
+/// and the rest in shared memory.
 struct RecurrencePlan {
   static constexpr unsigned chunk = 4; ///< elements of k that a lane reads at once
 
-  unsigned threads = 0, rows = 1;
-  unsigned keptWords = 0; ///< of weights that a thread may have in registers
+  unsigned threads = 0, rows = 1, split = 1;
+  int64_t allUnits = 0, units = 0; ///< of all blocks and of one, where several share them
+  unsigned keptWords = 0;          ///< of weights that a thread may have in registers
   int64_t sharedBytes = 0;
   struct Part {
     unsigned lanes, chunks, kept; ///< of a thread
@@ -63,10 +68,19 @@ struct RecurrencePlan {
   };
   llvm::SmallVector<Part> parts; ///< of each phase
 
+  /// How many of `columns` are a block's.
+  int64_t own(int64_t columns) const { return split == 1 ? columns : columns / allUnits * units; }
   /// Null where a block has too few threads.
-  static std::optional<RecurrencePlan> of(const Recurrence &r, unsigned rows, unsigned keptWords);
-  /// With as few rows as there are multiprocessors for; null where the matrices do not fit one.
+  static std::optional<RecurrencePlan> of(const Recurrence &r, unsigned rows, unsigned keptWords,
+                                          unsigned split);
+  /// With as few rows as there are multiprocessors for, and as many blocks as take least time; null
+  /// where the matrices do not fit so many as a cluster may have.
   static std::optional<RecurrencePlan> of(const Recurrence &r, const GpuArch &arch);
+
+private:
+  static std::optional<RecurrencePlan> of(const Recurrence &r, unsigned rows, unsigned split,
+                                          const GpuArch &arch);
+  double turnCycles(const Recurrence &r) const;
 };
 
 /// The loop of a launch that is one; null: it is none.

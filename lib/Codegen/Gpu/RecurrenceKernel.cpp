@@ -11,91 +11,26 @@
 // - what is computed from the sums, element by element, for each unit of the states, which also
 //   writes the turn's place of the outputs.
 //
+// Blocks of a cluster share the units of the states: each has the weights of its own units'
+// columns, and sends what it computes of a left operand to all of them. The states' barriers are
+// two, because a block may send what the next turn reads before another one has everything of this
+// turn. It cannot be further ahead, since it needs what that one sends; so no block writes what
+// another still reads, nor to one that has ended.
+//
 // What a turn reads from memory does not depend on the turn before. It is read at the turn's
 // beginning, wherever it is used, so that it comes while the products are made.
 //
 //===----------------------------------------------------------------------===//
-#include "Recurrence.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "RecurrenceEmitter.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "tcc/Dialect/Kernel/TensorBytes.h"
 #include <set>
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
-
-namespace {
-
-class RecurrenceEmitter {
-public:
-  RecurrenceEmitter(KernelFrame &f, Recurrence recurrence, RecurrencePlan plan)
-      : f(f), b(f.b), r(std::move(recurrence)), plan(std::move(plan)),
-        pack(VectorType::get({kChunk}, b.getF32Type())), memory(f.dynamicShared()) {}
-  void run();
-
-private:
-  static constexpr unsigned kChunk = RecurrencePlan::chunk;
-
-  /// Shared memory of a state: [2][rows][width].
-  struct State {
-    Value base;
-    int64_t width;
-  };
-  /// Of a phase, and the thread's part of it.
-  struct Products {
-    Value left, weights, sums; ///< left: null where it is a state
-    Value column, lane;
-    SmallVector<Value> kept;
-    VectorType chunk; ///< of weights
-  };
-
-  Value room(int64_t bytes);
-  Value real(double v) { return arith::ConstantOp::create(b, b.getF32FloatAttr(float(v))); }
-  Value read(Type type, Value base, Value index, unsigned aligned);
-  void write(Value v, Value base, Value index) {
-    LLVM::StoreOp::create(b, v, f.at(base, v.getType(), index));
-  }
-  Value rounded(Value v, Type element);
-  Value stateAt(const State &state, Value turn, Value row, Value unit) {
-    Value line = f.e.addIndex(f.e.mulIndex(turn, f.e.index(plan.rows)), row);
-    return f.e.addIndex(f.e.mulIndex(line, f.e.index(state.width)), unit);
-  }
-  void forPoints(int64_t units, llvm::function_ref<void(Value row, Value unit)> body);
-
-  void placeStates();
-  Value weightsAt(const Recurrence::Phase &phase, const RecurrencePlan::Part &part,
-                  const Products &p, unsigned n);
-  void readWeights();
-  void begin();
-  Value leftChunk(unsigned phase, unsigned row, Value k);
-  void multiply(unsigned phase);
-  void finishTurn();
-  void emitTurn(Value turn);
-  void readAhead(Operation *first);
-  void finish();
-
-  KernelFrame &f;
-  ImplicitLocOpBuilder &b;
-  Recurrence r;
-  RecurrencePlan plan;
-  VectorType pack;
-  Value memory;
-  int64_t used = 0;
-  DenseMap<unsigned, State> states;
-  SmallVector<Products> products;
-  Value firstRow;                     ///< of the block
-  Value here;                         ///< which of the two a turn reads
-  Value localRow;                     ///< of what is evaluated, in the block
-  SmallPtrSet<Operation *, 32> meets; ///< reads of what threads leave each other
-};
-
-} // namespace
 
 Value RecurrenceEmitter::room(int64_t bytes) {
   Value base = LLVM::GEPOp::create(b, memory.getType(), b.getI8Type(), memory,
@@ -118,23 +53,41 @@ Value RecurrenceEmitter::rounded(Value v, Type element) {
   return arith::ExtFOp::create(b, b.getF32Type(), narrow);
 }
 
-/// body(row of the block, unit) for all points of the block's rows, a thread each. Indices are safe
-/// in all threads, so that what is read by them may be read before it is known whose they are.
-void RecurrenceEmitter::forPoints(int64_t units, function_ref<void(Value, Value)> body) {
-  int64_t all = units * plan.rows;
-  for (int64_t first = 0; first < all; first += plan.threads) {
+/// body(row of the block, unit) for all points of the block's rows and units, or of `all` units, a
+/// thread each. Indices are safe in all threads, so that what is read by them may be read before it
+/// is known whose they are.
+void RecurrenceEmitter::forPoints(int64_t units, function_ref<void(Value, Value)> body, bool all) {
+  bool shares = exchange && !all;
+  int64_t own = shares ? plan.units : units, points = own * plan.rows;
+  for (int64_t first = 0; first < points; first += plan.threads) {
     Value number = f.e.addIndex(f.thread, f.e.index(first));
-    Value safe = f.minIndex(number, f.e.index(all - 1));
-    Value row = f.e.divIndex(safe, f.e.index(units)), unit = f.e.remIndex(safe, f.e.index(units));
+    Value safe = f.minIndex(number, f.e.index(points - 1));
+    Value row = f.e.divIndex(safe, f.e.index(own)), unit = f.e.remIndex(safe, f.e.index(own));
     if (plan.rows == 1) {
       row = f.e.index(0);
       unit = safe;
     }
-    f.when(f.less(number, f.e.index(all)), [&] {
+    Value is = f.less(number, f.e.index(points));
+    if (shares) {
+      unit = f.e.addIndex(unit, firstUnit);
+      if (own * plan.split != units) {
+        is = arith::AndIOp::create(b, is, f.less(unit, f.e.index(units)));
+        unit = f.minIndex(unit, f.e.index(units - 1));
+      }
+    }
+    f.when(is, [&] {
       localRow = row;
       body(row, unit);
     });
   }
+}
+
+/// Element `index` of what all blocks have at `base`.
+void RecurrenceEmitter::leave(Value v, Value base, Value index, Value barrier) {
+  if (exchange)
+    exchange->send(v, f.at(base, v.getType(), index), barrier);
+  else
+    write(v, base, index);
 }
 
 void RecurrenceEmitter::placeStates() {
@@ -152,83 +105,6 @@ void RecurrenceEmitter::placeStates() {
   }
 }
 
-/// Chunk `n` of the weights of the thread's column, with zeros behind what is summed; null after an
-/// error.
-Value RecurrenceEmitter::weightsAt(const Recurrence::Phase &phase, const RecurrencePlan::Part &part,
-                                   const Products &p, unsigned n) {
-  bool whole = phase.inner % kChunk == 0;
-  unsigned lanes = whole ? kChunk : 1;
-  Type type = whole ? Type(pack) : b.getF32Type();
-  Value first = f.e.mulIndex(f.e.addIndex(f.e.index(n * part.lanes), p.lane), f.e.index(kChunk));
-  f.e.setLanes(lanes);
-  SmallVector<Value> pieces;
-  for (unsigned i = 0; i < kChunk; i += lanes) {
-    Value k = f.e.addIndex(first, f.e.index(i));
-    Value safe = f.minIndex(k, f.e.index(phase.inner - lanes)), found;
-    if (whole)
-      f.e.bindAligned(safe);
-    for (prim::DotOp dot : phase.products) {
-      int64_t offset = phase.offsetOf(dot), width = tensorType(dot.getRhs()).getDimSize(0);
-      Value own =
-          arith::MaxSIOp::create(b, f.e.subIndex(p.column, f.e.index(offset)), f.e.index(0));
-      own = f.minIndex(own, f.e.index(width - 1));
-      Coord along = whole ? Coord::affine(safe, 1) : Coord::uniform(safe);
-      Value v = f.e.evalVector(dot.getRhs(), {Coord::uniform(own), along});
-      f.failed |= !v;
-      if (!v)
-        return {};
-      Value before = f.less(p.column, f.e.index(offset));
-      found = found ? Value(arith::SelectOp::create(b, before, found, v)) : v;
-    }
-    if (int64_t(part.width) != phase.inner) {
-      Value none = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type)));
-      found = arith::SelectOp::create(b, f.less(k, f.e.index(phase.inner)), found, none);
-    }
-    pieces.push_back(found);
-  }
-  f.e.setLanes(1);
-  Value all = whole ? pieces[0] : Value(vector::FromElementsOp::create(b, pack, pieces));
-  return p.chunk == pack ? all : Value(arith::TruncFOp::create(b, p.chunk, all));
-}
-
-/// The thread's weights of each phase, and where its sums go.
-void RecurrenceEmitter::readWeights() {
-  for (auto [phase, part] : llvm::zip(r.phases, plan.parts)) {
-    Products p;
-    p.column = f.e.divIndex(f.thread, f.e.index(part.lanes));
-    p.lane = f.e.remIndex(f.thread, f.e.index(part.lanes));
-    p.chunk = VectorType::get({kChunk}, storageType(phase.element()));
-    unsigned bytes = kChunk * tcc::elementBytes(phase.element());
-    p.weights = room(int64_t(part.chunks - part.kept) * bytes * plan.threads);
-    p.sums = room(plan.rows * phase.columns * 4);
-    bool isState =
-        llvm::any_of(r.states, [&](unsigned number) { return r.stateIn(number) == phase.left; });
-    if (!isState)
-      p.left = room(int64_t(plan.rows) * part.width * 4);
-    for (unsigned n = 0; n < part.chunks; ++n) {
-      Value found = weightsAt(phase, part, p, n);
-      if (!found)
-        return;
-      if (n < part.kept) {
-        p.kept.push_back(found);
-        continue;
-      }
-      Value place = f.e.addIndex(f.e.index(int64_t(n - part.kept) * plan.threads), f.thread);
-      LLVM::StoreOp::create(b, found, f.at(p.weights, p.chunk, place), bytes);
-    }
-    for (prim::DotOp dot : phase.products) {
-      Value sums = p.sums;
-      int64_t offset = phase.offsetOf(dot), columns = phase.columns;
-      f.e.bindProvider(dot.getResult(), [this, sums, offset, columns](ArrayRef<Coord> at) {
-        Value place = f.e.addIndex(f.e.mulIndex(localRow, f.e.index(columns)),
-                                   f.e.addIndex(at[1].base, f.e.index(offset)));
-        return read(b.getF32Type(), sums, place, 4);
-      });
-    }
-    products.push_back(std::move(p));
-  }
-}
-
 /// Zeros behind what is summed, and the states before the first turn.
 void RecurrenceEmitter::begin() {
   auto clear = [&](Value base, int64_t count) {
@@ -242,108 +118,27 @@ void RecurrenceEmitter::begin() {
   f.barrier();
   for (unsigned number : r.states) {
     Value init = r.loop.getInits()[number];
-    forPoints(r.units(number), [&](Value row, Value unit) {
+    auto begins = [&](Value row, Value unit) {
       Value global = f.minIndex(f.e.addIndex(firstRow, row), f.e.index(r.batch - 1));
       Value v = f.e.eval(init, {Coord::uniform(global), Coord::uniform(unit)});
       f.failed |= !v;
       if (v)
         write(v, states[number].base, stateAt(states[number], f.e.index(0), row, unit));
-    });
+    };
+    forPoints(r.units(number), begins, /*all=*/true);
   }
-  f.barrier();
-}
-
-Value RecurrenceEmitter::leftChunk(unsigned phase, unsigned row, Value k) {
-  if (Value left = products[phase].left)
-    return read(pack, left, f.e.addIndex(f.e.index(row * plan.parts[phase].width), k),
-                GpuArch::accessBytes);
-  for (unsigned number : r.states)
-    if (r.stateIn(number) == r.phases[phase].left)
-      return read(pack, states[number].base, stateAt(states[number], here, f.e.index(row), k),
-                  GpuArch::accessBytes);
-  llvm_unreachable("a left operand is a state or has room of its own");
-}
-
-/// The sums of a phase, for those who ask for them after the barrier.
-void RecurrenceEmitter::multiply(unsigned phase) {
-  const Products &p = products[phase];
-  const RecurrencePlan::Part &part = plan.parts[phase];
-  if (p.left) {
-    Type element = tensorType(r.phases[phase].left).getElementType();
-    forPoints(r.phases[phase].inner, [&](Value row, Value unit) {
-      Value global = f.minIndex(f.e.addIndex(firstRow, row), f.e.index(r.batch - 1));
-      Value v = f.e.eval(r.phases[phase].left, {Coord::uniform(global), Coord::uniform(unit)});
-      f.failed |= !v;
-      if (v)
-        write(rounded(v, element), p.left,
-              f.e.addIndex(f.e.mulIndex(row, f.e.index(part.width)), unit));
-    });
-    f.barrier();
-  }
-  SmallVector<Value> sums(plan.rows,
-                          arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(pack))));
-  auto addChunk = [&](Value n, Value w, SmallVectorImpl<Value> &sums) {
-    if (p.chunk != pack)
-      w = arith::ExtFOp::create(b, pack, w);
-    Value own = f.e.addIndex(f.e.mulIndex(n, f.e.index(part.lanes)), p.lane);
-    Value k = f.e.mulIndex(own, f.e.index(kChunk));
-    for (unsigned row = 0; row < plan.rows; ++row)
-      sums[row] = math::FmaOp::create(b, w, leftChunk(phase, row, k), sums[row]);
-  };
-  auto addShared = [&](Value n, SmallVectorImpl<Value> &sums) {
-    Value number = f.e.subIndex(n, f.e.index(part.kept));
-    Value place = f.e.addIndex(f.e.mulIndex(number, f.e.index(plan.threads)), f.thread);
-    auto load =
-        LLVM::LoadOp::create(b, p.chunk, f.at(p.weights, p.chunk, place), p.chunk == pack ? 16 : 8);
-    meets.insert(load);
-    addChunk(n, load, sums);
-  };
-  for (unsigned n = 0; n < part.kept; ++n)
-    addChunk(f.e.index(n), p.kept[n], sums);
-  // Of many a few at a time: ptxas would read too many at once.
-  constexpr unsigned kTogether = 4, kMany = 20;
-  unsigned inLoop = (part.chunks - part.kept) / kTogether * kTogether;
-  if (inLoop >= kMany) {
-    auto loop = scf::ForOp::create(b, f.e.index(part.kept), f.e.index(part.kept + inLoop),
-                                   f.e.index(kTogether), sums);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> next(loop.getRegionIterArgs());
-    f.e.nested([&] {
-      for (unsigned i = 0; i < kTogether; ++i)
-        addShared(f.e.addIndex(loop.getInductionVar(), f.e.index(i)), next);
-      return 0;
-    });
-    scf::YieldOp::create(b, next);
-    sums.assign(loop.getResults().begin(), loop.getResults().end());
-  } else {
-    inLoop = 0;
-  }
-  for (unsigned n = part.kept + inLoop; n < part.chunks; ++n)
-    addShared(f.e.index(n), sums);
-  Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, p.lane, f.e.index(0));
-  Value stores =
-      arith::AndIOp::create(b, first, f.less(p.column, f.e.index(r.phases[phase].columns)));
-  SmallVector<Value> totals;
-  for (Value sum : sums) {
-    Value total;
-    for (int64_t i = 0; i < int64_t(kChunk); ++i) {
-      Value v = vector::ExtractOp::create(b, sum, i);
-      total = total ? Value(arith::AddFOp::create(b, total, v)) : v;
-    }
-    totals.push_back(reduceWarp(b, total, prim::ReduceKind::sum, b.getF32Type(), part.lanes));
-  }
-  f.when(stores, [&] {
-    for (auto [row, total] : llvm::enumerate(totals))
-      write(total, p.sums,
-            f.e.addIndex(f.e.index(int64_t(row) * r.phases[phase].columns), p.column));
-  });
-  f.barrier();
-  f.e.forget();
+  if (!exchange)
+    return f.barrier();
+  for (const Products &p : products)
+    if (p.barrier)
+      exchange->makeBarriers(p.barrier, 1);
+  stateBarriers = room(2 * ClusterExchange::bytesOfBarrier);
+  exchange->makeBarriers(stateBarriers, 2);
+  exchange->meet();
 }
 
 /// The states after the turn, and the turn's place of the outputs.
-void RecurrenceEmitter::finishTurn() {
+void RecurrenceEmitter::finishTurn(Value turn) {
   std::set<int64_t> widths;
   for (unsigned number : r.states)
     widths.insert(r.units(number));
@@ -360,13 +155,23 @@ void RecurrenceEmitter::finishTurn() {
         f.failed |= !v;
         return v;
       };
+      SmallVector<std::pair<unsigned, Value>> next;
       for (unsigned number : r.states)
         if (r.units(number) == units)
-          if (Value v = valueOf(r.stateOut(number)))
-            write(rounded(v, tensorType(r.stateIn(number)).getElementType()), states[number].base,
-                  stateAt(states[number], other, row, unit));
-      for (const Recurrence::Sequence &s : r.sequences) {
-        Value v = tensorType(s.row).getDimSize(1) == units ? valueOf(s.row) : Value();
+          next.push_back({number, valueOf(r.stateOut(number))});
+      SmallVector<Value> outputs;
+      for (const Recurrence::Sequence &s : r.sequences)
+        outputs.push_back(tensorType(s.row).getDimSize(1) == units ? valueOf(s.row) : Value());
+      // Whoever has what is left here may change what was read before.
+      for (auto [number, v] : next) {
+        if (!v)
+          continue;
+        v = rounded(v, tensorType(r.stateIn(number)).getElementType());
+        Value place = stateAt(states[number], other, row, unit);
+        isLeft(number) ? leave(v, states[number].base, place, stateBarrier)
+                       : write(v, states[number].base, place);
+      }
+      for (auto [s, v] : llvm::zip(r.sequences, outputs)) {
         if (!v)
           continue;
         OpFoldResult start = prim::InsertSliceOp(s.part).getMixedStarts()[s.axis];
@@ -383,6 +188,8 @@ void RecurrenceEmitter::finishTurn() {
       }
     });
   f.barrier();
+  if (exchange)
+    exchange->await(stateBarrier, f.e.remIndex(f.e.divIndex(turn, f.e.index(2)), f.e.index(2)));
 }
 
 /// Moves what depends on nothing that threads leave each other before `first`.
@@ -415,10 +222,18 @@ void RecurrenceEmitter::readAhead(Operation *first) {
 void RecurrenceEmitter::emitTurn(Value turn) {
   here = f.e.remIndex(turn, f.e.index(2));
   f.e.bindScalar(r.stateIn(r.counter), turn);
+  if (exchange) {
+    int64_t bytes = 0;
+    for (unsigned number : r.states)
+      if (isLeft(number))
+        bytes += r.units(number) * plan.rows * 4;
+    stateBarrier = f.at(stateBarriers, b.getI64Type(), here);
+    exchange->expect(stateBarrier, bytes);
+  }
   Operation *first = arith::ConstantIndexOp::create(b, 0);
   for (unsigned phase = 0; phase < r.phases.size(); ++phase)
-    multiply(phase);
-  finishTurn();
+    multiply(phase, turn);
+  finishTurn(turn);
   readAhead(first);
 }
 
@@ -442,7 +257,12 @@ void RecurrenceEmitter::finish() {
 void RecurrenceEmitter::run() {
   // ptxas would rather spill than have fewer blocks.
   f.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
-  firstRow = f.e.mulIndex(f.block, f.e.index(plan.rows));
+  if (plan.split > 1) {
+    exchange.emplace(f, plan.split);
+    firstUnit = f.e.mulIndex(exchange->rank, f.e.index(plan.units));
+  }
+  Value number = exchange ? exchange->cluster : f.block;
+  firstRow = f.e.mulIndex(number, f.e.index(plan.rows));
   placeStates();
   readWeights();
   if (f.failed)
@@ -455,7 +275,8 @@ void RecurrenceEmitter::run() {
 void device::emitRecurrenceKernel(KernelFrame &f) {
   std::optional<Recurrence> r = Recurrence::of(loopOf(f.launch));
   std::optional<RecurrencePlan> plan =
-      r ? RecurrencePlan::of(*r, f.schedule.getRows(), f.schedule.getKept()) : std::nullopt;
+      r ? RecurrencePlan::of(*r, f.schedule.getRows(), f.schedule.getKept(), f.schedule.getSplit())
+        : std::nullopt;
   if (!plan) {
     f.launch.emitError("a GPU has no kernel for this loop");
     f.failed = true;
