@@ -31,7 +31,7 @@ public:
     passes.addPass(createGroupedWeightsPass(&weights, &target().host));
   }
   void addAxisOrderPasses(OpPassManager &passes) const override {
-    passes.addPass(createOrientProductsPass());
+    passes.addPass(createOrientProductsPass(&target().host));
     passes.addPass(createChannelsLastPass(shortestLine()));
   }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,

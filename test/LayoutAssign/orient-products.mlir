@@ -90,7 +90,7 @@ func.func @split_rows(%x: tensor<3x31x28x28xf32>, %y: tensor<100x31xf32>) -> ten
 }
 
 // Two filters of three taps are six of one point, whose planes are padded, fewer than the channels, shifted and added up.
-// More filters, and few channels, stay.
+// As many filters as lanes, and few channels, stay.
 // CHECK-LABEL: func @few_filters
 // CHECK: %[[W:.*]] = prim.transpose %arg1 [2, 0, 1] : (tensor<2x8x3xf32>) -> tensor<3x2x8xf32>
 // CHECK: prim.dot %{{.*}} : (tensor<6x8xf32>, tensor<8x32xf32>) -> tensor<6x32xf32>
@@ -104,14 +104,14 @@ func.func @split_rows(%x: tensor<3x31x28x28xf32>, %y: tensor<100x31xf32>) -> ten
 // CHECK: prim.conv
 // CHECK-NOT: prim.conv
 // CHECK: return
-func.func @few_filters(%x: tensor<1x8x32xf32>, %w: tensor<2x8x3xf32>, %many: tensor<5x8x3xf32>, %y: tensor<1x7x32xf32>, %v: tensor<2x7x3xf32>) -> (tensor<1x2x32xf32>, tensor<1x5x32xf32>, tensor<1x2x32xf32>) {
+func.func @few_filters(%x: tensor<1x8x32xf32>, %w: tensor<2x8x3xf32>, %many: tensor<16x8x3xf32>, %y: tensor<1x7x32xf32>, %v: tensor<2x7x3xf32>) -> (tensor<1x2x32xf32>, tensor<1x16x32xf32>, tensor<1x2x32xf32>) {
   %0 = prim.conv %x, %w sizes() {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x32xf32>, tensor<2x8x3xf32>) -> tensor<1x2x32xf32>
   %1 = prim.conv %y, %v sizes() {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64} : (tensor<1x7x32xf32>, tensor<2x7x3xf32>) -> tensor<1x2x32xf32>
   %c = prim.constant dense<[[[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]]]> : tensor<1x1x8xf32>
   %d = prim.transpose %c [0, 2, 1] : (tensor<1x1x8xf32>) -> tensor<1x8x1xf32>
   %e = prim.broadcast %d axes [0, 1, 2] sizes() : (tensor<1x8x1xf32>) -> tensor<1x8x32xf32>
-  %2 = prim.conv %e, %many sizes() {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x32xf32>, tensor<5x8x3xf32>) -> tensor<1x5x32xf32>
-  return %0, %2, %1 : tensor<1x2x32xf32>, tensor<1x5x32xf32>, tensor<1x2x32xf32>
+  %2 = prim.conv %e, %many sizes() {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x32xf32>, tensor<16x8x3xf32>) -> tensor<1x16x32xf32>
+  return %0, %2, %1 : tensor<1x2x32xf32>, tensor<1x16x32xf32>, tensor<1x2x32xf32>
 }
 
 // Twelve planes of eight channels: the image is padded.
@@ -123,4 +123,14 @@ func.func @few_filters(%x: tensor<1x8x32xf32>, %w: tensor<2x8x3xf32>, %many: ten
 func.func @more_planes(%x: tensor<1x8x32xf32>, %w: tensor<4x8x3xf32>) -> tensor<1x4x32xf32> {
   %0 = prim.conv %x, %w sizes() {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x32xf32>, tensor<4x8x3xf32>) -> tensor<1x4x32xf32>
   return %0 : tensor<1x4x32xf32>
+}
+
+// Five filters leave lanes of any vector of filters empty, and 64 channels outweigh the sums of planes.
+// CHECK-LABEL: func @lanes_left
+// CHECK: prim.dot %{{.*}} : (tensor<15x64xf32>, tensor<64x80xf32>) -> tensor<15x80xf32>
+// CHECK: prim.pad %{{.*}} -> tensor<1x15x82xf32>
+// CHECK: prim.slice %{{.*}} starts [0, 10, 2]() steps [1, 1, 1] {{.*}} -> tensor<1x5x80xf32>
+func.func @lanes_left(%x: tensor<1x64x80xf32>, %w: tensor<5x64x3xf32>) -> tensor<1x5x80xf32> {
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64} : (tensor<1x64x80xf32>, tensor<5x64x3xf32>) -> tensor<1x5x80xf32>
+  return %0 : tensor<1x5x80xf32>
 }

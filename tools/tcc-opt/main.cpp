@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createChannelsLastPass(); });
   mlir::registerPass([] { return tcc::createSeparatePoolsPass(); });
   mlir::registerPass([] { return tcc::createSplitReductionsPass(); });
-  mlir::registerPass([] { return tcc::createOrientProductsPass(); });
+  mlir::registerPass([] { return tcc::createOrientProductsPass(&cpu); });
   mlir::registerPass([] { return tcc::createVectorProductsPass({&cpu}); });
   mlir::registerPass([] { return tcc::createPackWeightsPass(&weights, &cpu); });
   mlir::registerPass([] { return tcc::createGroupedWeightsPass(&weights, &cpu); });

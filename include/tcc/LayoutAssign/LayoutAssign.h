@@ -32,7 +32,7 @@ std::unique_ptr<mlir::Pass> createNarrowPass(WeightTable *weights, Precision pre
 std::unique_ptr<mlir::Pass> createChannelsLastPass(int64_t shortestLine = 0);
 
 /// tcc-layout-orient-products: see lib/LayoutAssign/Cpu/OrientProducts.cpp.
-std::unique_ptr<mlir::Pass> createOrientProductsPass();
+std::unique_ptr<mlir::Pass> createOrientProductsPass(const CpuTarget *cpu);
 
 /// tcc-layout-separate-pools: see lib/LayoutAssign/Cpu/SeparatePools.cpp.
 std::unique_ptr<mlir::Pass> createSeparatePoolsPass();

@@ -80,8 +80,9 @@ def OrientProductsPass : Tcc_Pass<"tcc-layout-orient-products"> {
   let summary = "Products have their lanes where columns lie beside each other";
   let description = [{
     Filters of one point over planes are weights by pixels, unless convolutions or pools are met
-    that want channels last: nothing is transposed. Up to four filters of several taps are filters of
-    one point, one for each tap, whose planes are shifted and added up. A matrix across what is summed
+    that want channels last: nothing is transposed. Filters of several taps that would leave lanes of a
+    vector empty, up to 24, are filters of one point, one for each tap, whose planes are shifted and
+    added up. A matrix across what is summed
     by one column is turned round, and columns that lie on both sides of what is summed become a
     batch.
 

@@ -1,12 +1,13 @@
 //===- FewFilters.cpp - Convolutions of few filters -----------------------===//
 //
-// One to four filters fill a part of a vector of filters, and each pixel multiplies all of it for
-// each tap and channel. Where pixels are lanes instead, each tap sums over the channels by itself,
-// as a filter of one point does, which is weights by pixels (OrientProducts.cpp): as many planes as
+// A few filters fill a part of a vector of filters, and each pixel multiplies all of it for each
+// tap and channel. Where pixels are lanes instead, each tap sums over the channels by itself, as a
+// filter of one point does, which is weights by pixels (OrientProducts.cpp): as many planes as
 // there are taps and filters. The result is their sum, each shifted by its tap.
 //
 //===----------------------------------------------------------------------===//
 #include "FewFilters.h"
+#include "tcc/Dialect/Cpu/Winograd.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -18,8 +19,29 @@ static int64_t tapsOf(prim::ConvOp op) {
   return taps;
 }
 
-bool tcc::hasFewFilters(prim::ConvOp op) {
-  constexpr int64_t kMostFilters = 4, kMostTaps = 128, kLeastChannels = 8, kLeastLine = 16;
+/// Whether planes are summed sooner than vectors of filters, in multiply-adds of a tap and pixel:
+/// planes are written, shifted and added up, the others are channels last, of which tiles save some
+/// (Winograd.h).
+static bool prefersPlanes(prim::ConvOp op, const CpuTarget &cpu) {
+  constexpr int64_t kAlways = 4; // filters
+  constexpr double kShiftedSum = 24, kTransposes = 8, kTiles = 0.6, kMargin = 0.95;
+  auto w = tensorType(op.getW()), result = tensorType(op.getResult());
+  int64_t filters = w.getDimSize(0), channels = w.getDimSize(1);
+  if (filters <= kAlways)
+    return true;
+  if (channels * result.getDimSize(0) * filters > result.getNumElements())
+    return false; // of few pixels products are no faster
+  double vectors = llvm::alignTo(filters, cpu.lanes(32)) * (channels + kTransposes);
+  bool isSquare = w.getRank() == 4 && w.getDimSize(2) == 3 && w.getDimSize(3) == 3 &&
+                  llvm::all_of(op.getDilations(), [](int64_t v) { return v == 1; });
+  if (isSquare && prefersWinograd(cpu, {result.getDimSize(0), result.getDimSize(2),
+                                        result.getDimSize(3), channels, filters}))
+    vectors *= kTiles;
+  return filters * (channels + kShiftedSum) < kMargin * vectors;
+}
+
+bool tcc::hasFewFilters(prim::ConvOp op, const CpuTarget &cpu) {
+  constexpr int64_t kMostFilters = 24, kMostTaps = 128, kLeastChannels = 8, kLeastLine = 16;
   auto x = tensorType(op.getX()), w = tensorType(op.getW()), result = tensorType(op.getResult());
   auto all = [](ArrayRef<int64_t> list, int64_t value) {
     return llvm::all_of(list, [=](int64_t v) { return v == value; });
@@ -32,7 +54,7 @@ bool tcc::hasFewFilters(prim::ConvOp op) {
          w.getDimSize(0) <= kMostFilters && w.getDimSize(1) >= kLeastChannels && taps > 1 &&
          taps <= kMostTaps && result.getShape().back() >= kLeastLine && all(op.getStrides(), 1) &&
          all(op.getInputDilation(), 1) && llvm::all_of(op.getLow(), isPositive) &&
-         llvm::all_of(op.getHigh(), isPositive);
+         llvm::all_of(op.getHigh(), isPositive) && prefersPlanes(op, cpu);
 }
 
 void tcc::sumShiftedPlanes(prim::ConvOp op) {

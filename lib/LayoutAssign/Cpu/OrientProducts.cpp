@@ -33,7 +33,11 @@ namespace {
 
 class OrientProductsPass : public tcc::impl::OrientProductsPassBase<OrientProductsPass> {
 public:
+  explicit OrientProductsPass(const CpuTarget *cpu) : cpu(cpu) {}
   void runOnOperation() override;
+
+private:
+  const CpuTarget *cpu;
 };
 
 } // namespace
@@ -61,10 +65,10 @@ static bool isPointwise(prim::ConvOp op) {
 }
 
 /// Nothing that channels last would be better for is met.
-static bool staysPlanar(prim::ConvOp op) {
-  return meetsPlanesOnly(op, [](Operation *o) {
+static bool staysPlanar(prim::ConvOp op, const CpuTarget &cpu) {
+  return meetsPlanesOnly(op, [&](Operation *o) {
     if (auto conv = dyn_cast<prim::ConvOp>(o))
-      return isPointwise(conv) || hasFewFilters(conv) ? Met::Ends : Met::Stops;
+      return isPointwise(conv) || hasFewFilters(conv, cpu) ? Met::Ends : Met::Stops;
     if (isa<prim::PoolOp>(o))
       return Met::Stops;
     bool follows = prim::isElementwise(o) || isa<prim::ConcatOp, prim::PadOp, prim::SliceOp>(o);
@@ -293,13 +297,14 @@ void OrientProductsPass::runOnOperation() {
   SmallVector<prim::DotOp> products;
   SmallVector<prim::ConvOp> fewFilters;
   getOperation().walk([&](prim::ConvOp op) {
-    if (hasFewFilters(op) && staysPlanar(op))
+    if (hasFewFilters(op, *cpu) && staysPlanar(op, *cpu))
       fewFilters.push_back(op);
   });
   for (prim::ConvOp op : fewFilters)
     sumShiftedPlanes(op);
   getOperation().walk([&](Operation *op) {
-    if (auto conv = dyn_cast<prim::ConvOp>(op); conv && isPointwise(conv) && staysPlanar(conv))
+    if (auto conv = dyn_cast<prim::ConvOp>(op);
+        conv && isPointwise(conv) && staysPlanar(conv, *cpu))
       convolutions.push_back(conv);
     if (auto dot = dyn_cast<prim::DotOp>(op);
         dot && isWide(tensorType(dot.getResult()).getElementType()) &&
@@ -319,6 +324,6 @@ void OrientProductsPass::runOnOperation() {
     multiplyPlanes(op);
 }
 
-std::unique_ptr<Pass> tcc::createOrientProductsPass() {
-  return std::make_unique<OrientProductsPass>();
+std::unique_ptr<Pass> tcc::createOrientProductsPass(const CpuTarget *cpu) {
+  return std::make_unique<OrientProductsPass>(cpu);
 }
