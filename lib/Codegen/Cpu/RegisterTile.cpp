@@ -279,10 +279,19 @@ SmallVector<Value> Run::grouped(Index length, ValueRange init) {
   assert(k.isKnown(a.kStride, 1) && "sums of a row take neighbours");
   Index zero = k.constant(0), one = k.constant(1), group = k.constant(shape.group);
   return k.loop(zero, k.floorDiv(length, group), one, init, [&](Index g, ValueRange in) {
-    GroupReader reader(k, cpu, shape, tile.widths, b.base, g);
+    GroupReader reader(k, cpu, shape, tile.widths, b.base, g, tile.rows);
     Index first = k.mul(g, group);
+    if (b.ahead)
+      reader.prefetchScales(b.ahead);
+    // Few sums wait for themselves: of each word's integers so many have sums of their own.
+    constexpr unsigned inFlight = 6;
+    unsigned tileSums = tile.rows * tile.widths.size(), chains = 1;
+    while (chains < shape.perWord() && chains * tileSums < inFlight)
+      chains *= 2;
     auto addWords = [&](Index row, ValueRange partial) {
-      SmallVector<Value> sums = llvm::to_vector(partial);
+      SmallVector<SmallVector<Value>> sums;
+      for (unsigned chain = 0; chain < chains; ++chain)
+        sums.push_back(llvm::to_vector(partial.slice(chain * tileSums, tileSums)));
       rows.begin(k, k.mulAdd(row, k.constant(shape.perWord()), first));
       reader.beginWords(row);
       if (b.ahead)
@@ -290,12 +299,19 @@ SmallVector<Value> Run::grouped(Index length, ValueRange init) {
       for (unsigned i = 0; i < shape.perWord(); ++i) {
         SmallVector<Value> vectors = reader.integers(i);
         for (unsigned r = 0; r < tile.rows; ++r)
-          multiply(r, loadA(r, i), vectors, sums);
+          multiply(r, loadA(r, i), vectors, sums[i % chains]);
       }
-      return sums;
+      SmallVector<Value> all;
+      for (const SmallVector<Value> &some : sums)
+        all.append(some);
+      return all;
     };
-    SmallVector<Value> sums =
-        k.loop(zero, k.constant(shape.integerRows()), one, zeroTile(k, tile), addWords);
+    SmallVector<Value> none;
+    for (unsigned chain = 0; chain < chains; ++chain)
+      none.append(zeroTile(k, tile));
+    SmallVector<Value> sums = k.loop(zero, k.constant(shape.integerRows()), one, none, addWords);
+    for (unsigned i = tileSums; i < sums.size(); ++i)
+      sums[i % tileSums] = arith::AddFOp::create(k.builder, k.loc, sums[i % tileSums], sums[i]);
     SmallVector<Value> accs = llvm::to_vector(in), scales = reader.scales();
     SmallVector<Value> offsets = reader.offsets(scales);
     for (unsigned r = 0; r < tile.rows; ++r) {

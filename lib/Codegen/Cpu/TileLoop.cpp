@@ -26,6 +26,7 @@
 // nothing beside K multiply-adds, and the code is 14 times smaller.
 //
 //===----------------------------------------------------------------------===//
+#include "GroupedPanels.h"
 #include "PanelPacking.h"
 #include "TaskEmitter.h"
 
@@ -317,7 +318,8 @@ void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &bl
   int64_t bytes = width * spec.steps.size * std::max(1u, spec.bElement.getIntOrFloatBitWidth() / 8);
   source.aheadStep = llvm::divideCeil(bytes, tiles);
   if (tiles == 1) {
-    source.ahead = k.address(source.base, k.builder.getI8Type(), k.constant(streamedAhead));
+    source.ahead = k.address(source.base, k.builder.getI8Type(),
+                             k.constant(source.groups ? kGroupsAhead : streamedAhead));
     return;
   }
   Index next = cutsK ? block.length : k.mul(panelRows(), k.constant(spec.schedule.panelsPerTask));
