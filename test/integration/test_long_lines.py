@@ -268,6 +268,17 @@ class LongLines(ToolTest):
             code = "".join(path.read_text() for path in self.work.glob(f"ir-{length}/8-codegen/k*.mlir"))
             self.assertEqual(len(re.findall(r"%\d+:4 = scf.for", code)), beside)
 
+    def test_narrow_rows_by_a_vector(self):
+        """Of 16 bits, from beyond the caches: one after the other, fetched ahead; with rests of rows, and what is nearer beside each other."""
+        random = np.random.default_rng(13)  # what the other tests draw stays
+        for shape, fetched in (((8200, 1030), 1), ((203, 2048), 0)):
+            x, v = (random.random(s, np.float32).astype(np.float16) for s in (shape, shape[1:]))
+            self.check([helper.make_node("MatMul", ["x", "v"], ["y"])], x, {"y": x.astype(np.float64) @ v.astype(np.float64)},
+                       tolerance=1e-3, constants=[("v", v)])
+            self.compiles("lines.onnx", "-o", "lines.so", "--cpu", "x86-64-v4", "--dump-ir", f"ir-narrow-{fetched}")
+            code = "".join(path.read_text() for path in self.work.glob(f"ir-narrow-{fetched}/8-codegen/k*.mlir"))
+            self.assertEqual("llvm.intr.prefetch" in code, bool(fetched))
+
     def test_deep_columns(self):
         x = (1 + RANDOM.standard_normal((2, 1024, 600)) / 64).astype(np.float32)
         for shape in (None, (2, "n", 600)):

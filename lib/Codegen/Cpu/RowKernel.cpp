@@ -54,7 +54,6 @@ private:
   ArrayRef<Coord> placeIn(const Kept &kept, ArrayRef<Coord> at) {
     return kept.wholeSpace ? at : at.drop_front(rows);
   }
-  bool longRows();
   struct RowBlock {
     unsigned rows, lanes;
   };
@@ -375,27 +374,6 @@ void RowEmitter::emitStores() {
   nest({});
 }
 
-/// Whether a row is long in memory, in the type of what has most elements of the kernel's operands.
-/// Shorter ones end before the hardware has found that four of them are read at a time: from
-/// memory one after the other is faster there.
-bool RowEmitter::longRows() {
-  constexpr int64_t kShortBytes = 3072;
-  RankedTensorType most;
-  for (Value input : f.launch.getInputs()) {
-    auto type = dyn_cast<RankedTensorType>(input.getType());
-    if (!type)
-      continue;
-    if (!most || type.getRank() > most.getRank() ||
-        (type.hasStaticShape() && most.hasStaticShape() &&
-         type.getNumElements() > most.getNumElements()))
-      most = type;
-  }
-  int64_t bytes = most ? elementBytes(most.getElementType()) : 0;
-  for (Value extent : ArrayRef(extents).drop_front(rows))
-    bytes *= getConstantIntValue(extent).value_or(1);
-  return bytes > kShortBytes;
-}
-
 /// Rows that are done beside each other, in half of the registers: with few of those more rows of
 /// less vectors, since each row is a stream of its own for the hardware that reads ahead.
 RowEmitter::RowBlock RowEmitter::rowsBeside() {
@@ -423,8 +401,16 @@ RowEmitter::RowBlock RowEmitter::rowsBeside() {
   Type element = computeType(tensorType(fullValue).getElementType());
   unsigned bits = std::max(kBits, element.getIntOrFloatBitWidth());
   unsigned most = f.cpu.lanes(bits) * (f.cpu.vectorRegisters / 2 / count);
-  if (!share || !longRows() || operators > kMostOperators ||
+  if (!share || operators > kMostOperators ||
       *length < int64_t(kLeastTurns) * std::min(lanes, most))
+    return {1, lanes};
+  if (const Memory *matrix = farNarrowMatrix(f, fullValue)) {
+    constexpr int64_t kDistance = 16384;
+    constexpr unsigned kVectors = 8;
+    ahead->stream(*matrix, kDistance);
+    return {1, kVectors * f.cpu.lanes(bits)};
+  }
+  if (!longRows(f, fullValue, rows))
     return {1, lanes};
   return {count, std::min(lanes, most)};
 }
@@ -472,7 +458,10 @@ bool RowEmitter::run() {
       f.results, [&](const Memory &memory) { return memory.extents.size() == extents.size(); });
   ahead.emplace(f, fullValue, rows, stages.size() + storesRows);
   Value first = f.begin;
-  if (RowBlock block = rowsBeside(); block.rows > 1) {
+  RowBlock block = rowsBeside();
+  if (block.rows == 1)
+    lanes = block.lanes;
+  if (block.rows > 1) {
     Value n = f.e.index(block.rows), tasks = f.e.subIndex(f.end, f.begin);
     first = f.e.addIndex(f.begin, f.e.mulIndex(f.e.divIndex(tasks, n), n));
     std::swap(lanes, block.lanes);

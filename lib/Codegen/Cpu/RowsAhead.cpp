@@ -11,7 +11,6 @@ RowsAhead::RowsAhead(KernelFrame &f, Value space, unsigned rows, unsigned loops)
   constexpr int64_t kLeastDistance = 1024;
   // Lines of shorter rows are asked for when the row before still waits for its own.
   constexpr int64_t kShortBytes = 1536;
-  constexpr unsigned kInL1 = 3, kInL2 = 2;
   RankedTensorType type = tensorType(space);
   if (loops < 2 || !type.hasStaticShape() || unsigned(type.getRank()) == rows)
     return;
@@ -49,6 +48,10 @@ RowsAhead::RowsAhead(KernelFrame &f, Value space, unsigned rows, unsigned loops)
       (!computes && loops == 2 && streams.back().writes))
     streams.clear();
   locality = 2 * rowBytes > f.cpu.l1Bytes ? kInL2 : kInL1;
+}
+
+void RowsAhead::stream(const Memory &memory, int64_t distance) {
+  streams.push_back({memory, /*loop=*/0, distance, /*writes=*/false});
 }
 
 void RowsAhead::fetch(unsigned loop, ArrayRef<Coord> at) {

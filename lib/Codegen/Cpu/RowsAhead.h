@@ -16,6 +16,8 @@ class RowsAhead {
 public:
   /// `space`: whose rows these are, along the axes after the first `rows`; `loops`: over a row.
   RowsAhead(KernelFrame &f, mlir::Value space, unsigned rows, unsigned loops);
+  /// Fetches what one loop reads of `memory`, which has the space's shape, so many bytes ahead.
+  void stream(const Memory &memory, int64_t distance);
   /// In one of the loops over a row, at the lanes from `at` on.
   void fetch(unsigned loop, llvm::ArrayRef<Coord> at);
 
@@ -27,7 +29,8 @@ private:
     bool writes;
   };
   KernelFrame &f;
-  unsigned locality = 0;
+  unsigned locality = kInL2;
+  static constexpr unsigned kInL1 = 3, kInL2 = 2;
   llvm::SmallVector<Stream> streams;
 };
 
