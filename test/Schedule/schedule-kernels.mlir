@@ -634,3 +634,30 @@ func.func @pieces(%x: tensor<4x64x3136xf32>, %y: tensor<4x64x3136xf32>, %r: tens
   } -> tensor<128x3136xf32>
   return
 }
+
+// Lanes are rows where those are short, many, and give an element each.
+// CHECK-LABEL: @short_rows
+// CHECK: #cpu.row_schedule<lanes = {{[0-9]+}}, grain = {{[0-9]+}}, kept = 16384, across = true>
+// CHECK: #cpu.row_schedule<lanes = {{[0-9]+}}, grain = 4, kept = 16384>
+// CHECK: #cpu.row_schedule<lanes = {{[0-9]+}}, grain = 4, kept = 16384>
+func.func @short_rows(%x: tensor<300x5xf32>, %few: tensor<30x5xf32>)
+    -> (tensor<300xf32>, tensor<30xf32>, tensor<300x5xf32>) {
+  %0 = kernel.launch row[1] "reduce" ins(%x : tensor<300x5xf32>) sizes() {
+  ^bb0(%a: tensor<300x5xf32>):
+    %b = prim.reduce max %a [1] : (tensor<300x5xf32>) -> tensor<300xf32>
+    kernel.yield %b : tensor<300xf32>
+  } -> tensor<300xf32>
+  %1 = kernel.launch row[1] "reduce" ins(%few : tensor<30x5xf32>) sizes() {
+  ^bb0(%a: tensor<30x5xf32>):
+    %b = prim.reduce max %a [1] : (tensor<30x5xf32>) -> tensor<30xf32>
+    kernel.yield %b : tensor<30xf32>
+  } -> tensor<30xf32>
+  %2 = kernel.launch row[1] "shift" ins(%x : tensor<300x5xf32>) sizes() {
+  ^bb0(%a: tensor<300x5xf32>):
+    %b = prim.reduce max %a [1] : (tensor<300x5xf32>) -> tensor<300xf32>
+    %c = prim.broadcast %b axes [0] sizes() : (tensor<300xf32>) -> tensor<300x5xf32>
+    %d = prim.sub %a, %c : (tensor<300x5xf32>, tensor<300x5xf32>) -> tensor<300x5xf32>
+    kernel.yield %d : tensor<300x5xf32>
+  } -> tensor<300x5xf32>
+  return %0, %1, %2 : tensor<300xf32>, tensor<30xf32>, tensor<300x5xf32>
+}

@@ -66,6 +66,28 @@ class Remainders(ToolTest):
             self.check(model_of(x, nodes, list("abcde"), [("zero", [0]), ("one", [1]), ("first", 0)]), x,
                        [x.sum(1, **keep), x.max(1, **keep), x.sum(0, **keep), x.cumsum(0), x.min(0, **keep)])
 
+    def test_short_rows(self):
+        """Several rows in a vector, and the rows that are left: what is found in them, and sums of sums."""
+        for dtype in DTYPES:
+            for length in LENGTHS[2:9]:
+                x = small((1037, length), dtype)
+                if np.issubdtype(dtype, np.floating):
+                    x[::7, length // 2] = np.nan
+                nodes = [helper.make_node("ArgMax", ["x"], ["a"], axis=1, keepdims=0),
+                         helper.make_node("ArgMin", ["x"], ["b"], axis=1, keepdims=0, select_last_index=1)]
+                proto = model_of(x, nodes, ["a", "b"])
+                for output in proto.graph.output:
+                    output.type.tensor_type.elem_type = onnx.TensorProto.INT64
+                self.check(proto, x, [x.argmax(1), length - 1 - x[:, ::-1].argmin(1)])
+        for length in LENGTHS[2:9]:
+            x = small((1037, length), np.float32) / 64
+            nodes = [helper.make_node("ReduceMean", ["x", "one"], ["m"], keepdims=1), helper.make_node("Sub", ["x", "m"], ["d"]),
+                     helper.make_node("ReduceSumSquare", ["d", "one"], ["v"], keepdims=0),
+                     helper.make_node("ReduceLogSumExp", ["x", "one"], ["l"], keepdims=0)]
+            exact = x.astype(np.float64)
+            self.check(model_of(x, nodes, ["v", "l"], [("one", [1])]), x,
+                       [exact.var(1) * length, np.log(np.exp(exact).sum(1))], 1e-5)
+
     def test_softmax(self):
         for length in LENGTHS:
             x = small((8, length), np.float32) / 8

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 #include "RowLanes.h"
 #include "RowsAhead.h"
+#include "ShortRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -479,6 +480,8 @@ bool RowEmitter::run() {
 }
 
 bool tcc::codegen::emitRowKernel(KernelFrame &frame, cpu::RowScheduleAttr schedule) {
+  if (schedule.getAcross())
+    return emitShortRows(frame, schedule);
   auto reduce = *frame.launch.getBody().front().getOps<prim::ReduceOp>().begin();
   if (reduce.getAxes().back() + 1 != tensorType(reduce.getX()).getRank())
     return emitNarrowLines(frame, schedule);

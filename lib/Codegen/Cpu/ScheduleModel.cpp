@@ -10,6 +10,7 @@
 #include "CollapsedRows.h"
 #include "LaunchSchedules.h"
 #include "ProductSpec.h"
+#include "ShortRows.h"
 #include "SpecialKernel.h"
 #include "tcc/Dialect/Cpu/NarrowLines.h"
 #include "tcc/Dialect/Kernel/SpecialOperator.h"
@@ -82,7 +83,11 @@ static SmallVector<kernel::Schedule> rowSchedules(kernel::LaunchOp launch, const
   auto first = *body.getOps<prim::ReduceOp>().begin();
   ArrayRef<int64_t> shape = tensorType(first.getX()).getShape();
   if (narrowLinesOf(first))
-    return {cpu::RowScheduleAttr::get(launch.getContext(), vectorLanes(body, cpu), grain, kept)};
+    return {cpu::RowScheduleAttr::get(launch.getContext(), vectorLanes(body, cpu), grain, kept,
+                                      /*across=*/false)};
+  if (unsigned lanes = lanesOfShortRows(launch, cpu); lanes > 1)
+    return {cpu::RowScheduleAttr::get(launch.getContext(), lanes, lanes * grain, kept,
+                                      /*across=*/true)};
   // Steps of a long reduction wait for the one before, unless there are several registers of
   // lanes; what takes many instructions has them in flight by itself.
   bool costly = llvm::any_of(body, [&](Operation &op) {
@@ -93,7 +98,8 @@ static SmallVector<kernel::Schedule> rowSchedules(kernel::LaunchOp launch, const
           registers = costly ? 2 : 4;
   if (ShapedType::isDynamic(extent) || extent >= turns * registers * most)
     most *= registers;
-  return {cpu::RowScheduleAttr::get(launch.getContext(), lanesFor(most, extent), grain, kept)};
+  return {cpu::RowScheduleAttr::get(launch.getContext(), lanesFor(most, extent), grain, kept,
+                                    /*across=*/false)};
 }
 
 /// Elements of a tensor, as far as they are known, and one at least.

@@ -36,7 +36,7 @@ LogicalResult LoopScheduleAttr::verify(EmitError emitError, int64_t lanes, int64
 }
 
 LogicalResult RowScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t grain,
-                                      int64_t kept) {
+                                      int64_t kept, bool) {
   return verifySizes(emitError,
                      {{"lanes", lanes, 1, kMostWrittenOut}, {"grain", grain}, {"kept", kept, 0}});
 }
@@ -188,7 +188,19 @@ LogicalResult LoopScheduleAttr::verifyLaunch(Operation *op) const {
 }
 
 LogicalResult RowScheduleAttr::verifyLaunch(Operation *op) const {
-  return verifyKind(cast<LaunchOp>(op), getMnemonic(), {KernelKind::Row});
+  auto launch = cast<LaunchOp>(op);
+  if (failed(verifyKind(launch, getMnemonic(), {KernelKind::Row})))
+    return failure();
+  if (!getAcross())
+    return success();
+  for (auto reduce : launch.getBody().front().getOps<prim::ReduceOp>())
+    if (ShapedType::isDynamic(tensorType(reduce.getX()).getShape().back()))
+      return launch.emitOpError("has rows of an open length, which cannot lie across lanes");
+  for (Type type : launch.getResultTypes())
+    if (cast<RankedTensorType>(type).getRank() != 1)
+      return launch.emitOpError("stores more than an element a row, so that rows cannot lie across "
+                                "lanes");
+  return success();
 }
 
 LogicalResult ContractionScheduleAttr::verifyLaunch(Operation *op) const {

@@ -81,6 +81,32 @@ func.func @f(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<400x?xf32>) {
+  // expected-error @+1 {{has rows of an open length, which cannot lie across lanes}}
+  %0 = kernel.launch row[1] "sum" ins(%x : tensor<400x?xf32>) sizes() {
+  ^bb0(%a: tensor<400x?xf32>):
+    %b = prim.reduce sum %a [1] : (tensor<400x?xf32>) -> tensor<400xf32>
+    kernel.yield %b : tensor<400xf32>
+  } {schedule = #cpu.row_schedule<lanes = 8, grain = 32, kept = 0, across = true>} -> tensor<400xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<400x5xf32>) {
+  // expected-error @+1 {{stores more than an element a row, so that rows cannot lie across lanes}}
+  %0 = kernel.launch row[1] "shift" ins(%x : tensor<400x5xf32>) sizes() {
+  ^bb0(%a: tensor<400x5xf32>):
+    %b = prim.reduce sum %a [1] : (tensor<400x5xf32>) -> tensor<400xf32>
+    %c = prim.broadcast %b axes [0] sizes() : (tensor<400xf32>) -> tensor<400x5xf32>
+    %d = prim.sub %a, %c : (tensor<400x5xf32>, tensor<400x5xf32>) -> tensor<400x5xf32>
+    kernel.yield %d : tensor<400x5xf32>
+  } {schedule = #cpu.row_schedule<lanes = 8, grain = 32, kept = 0, across = true>} -> tensor<400x5xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<4xf32>) {
   // expected-error @+1 {{of rank 1 has no axis 1}}
   %0 = kernel.launch loop "neg" ins(%x : tensor<4xf32>) sizes() {

@@ -42,9 +42,11 @@ def Cpu_RowScheduleAttr : Cpu_ScheduleAttr<"RowSchedule", "row_schedule"> {
   let description = [{
     Lanes lie along the last axis. What is costly to compute and read by several loops over
     a row is kept on the stack where a row has at most `kept` elements. `grain` rows are
-    worth a thread.
+    worth a thread. With `across` the lanes are as many rows, whose elements are done one place
+    after the other.
   }];
-  let parameters = (ins "int64_t":$lanes, "int64_t":$grain, "int64_t":$kept);
+  let parameters = (ins "int64_t":$lanes, "int64_t":$grain, "int64_t":$kept,
+                        DefaultValuedParameter<"bool", "false">:$across);
 }
 
 def Cpu_ContractionScheduleAttr : Cpu_ScheduleAttr<"ContractionSchedule", "contraction_schedule"> {
