@@ -234,3 +234,17 @@ func.func @few(%x: tensor<1000x3xf32>, %y: tensor<1000x2xf32>, %z: tensor<100x3x
   %5 = prim.reduce sum %v [1] : (tensor<1000x3xf16>) -> tensor<1000xf16>
   return %0, %2, %3, %4, %5 : tensor<1000xf32>, tensor<1000xf32>, tensor<100xf32>, tensor<1000xf32>, tensor<1000xf16>
 }
+
+// What is computed once and needed again is summed over columns from memory, in whole parts that fill
+// vectors and a rest: no number of rows divides 28571.
+// CHECK-LABEL: @kept_columns
+// CHECK: %[[EXP:.*]] = prim.exp %{{.*}} : (tensor<28571x7xf32>)
+// CHECK: prim.slice %[[EXP]] starts [0, 0]() {{.*}} -> tensor<28416x7xf32>
+// CHECK: prim.reduce sum %{{.*}} [2] : (tensor<12x2x74x16x7xf32>) -> tensor<12x2x16x7xf32>
+// CHECK: prim.slice %[[EXP]] starts [28416, 0]() {{.*}} -> tensor<155x7xf32>
+// CHECK: prim.add
+func.func @kept_columns(%x: tensor<28571x7xf32>) -> (tensor<28571x7xf32>, tensor<7xf32>) {
+  %0 = prim.exp %x : (tensor<28571x7xf32>) -> tensor<28571x7xf32>
+  %1 = prim.reduce sum %0 [0] : (tensor<28571x7xf32>) -> tensor<7xf32>
+  return %0, %1 : tensor<28571x7xf32>, tensor<7xf32>
+}

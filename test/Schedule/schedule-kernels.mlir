@@ -534,17 +534,17 @@ func.func @planes(%x: tensor<2x16x7x7xf32>, %bias: tensor<16x1x1xf32>) -> tensor
   return %0 : tensor<2x16x7x7xf32>
 }
 
-// Numbers of columns tell them apart.
+// Numbers of columns tell them apart, if those are not but a few.
 // CHECK-LABEL: func @columns
-// CHECK: kernel.launch loop "add" ins(%arg0, %arg1 : tensor<2x16x7x7xf32>, tensor<7xf32>)
-func.func @columns(%x: tensor<2x16x7x7xf32>, %bias: tensor<7xf32>) -> tensor<2x16x7x7xf32> {
-  %0 = kernel.launch loop "add" ins(%x, %bias : tensor<2x16x7x7xf32>, tensor<7xf32>) sizes() {
-  ^bb0(%a: tensor<2x16x7x7xf32>, %b: tensor<7xf32>):
-    %1 = prim.broadcast %b axes [3] sizes() : (tensor<7xf32>) -> tensor<2x16x7x7xf32>
-    %2 = prim.add %a, %1 : (tensor<2x16x7x7xf32>, tensor<2x16x7x7xf32>) -> tensor<2x16x7x7xf32>
-    kernel.yield %2 : tensor<2x16x7x7xf32>
-  } -> tensor<2x16x7x7xf32>
-  return %0 : tensor<2x16x7x7xf32>
+// CHECK: kernel.launch loop "add" ins(%arg0, %arg1 : tensor<2x16x7x40xf32>, tensor<40xf32>)
+func.func @columns(%x: tensor<2x16x7x40xf32>, %bias: tensor<40xf32>) -> tensor<2x16x7x40xf32> {
+  %0 = kernel.launch loop "add" ins(%x, %bias : tensor<2x16x7x40xf32>, tensor<40xf32>) sizes() {
+  ^bb0(%a: tensor<2x16x7x40xf32>, %b: tensor<40xf32>):
+    %1 = prim.broadcast %b axes [3] sizes() : (tensor<40xf32>) -> tensor<2x16x7x40xf32>
+    %2 = prim.add %a, %1 : (tensor<2x16x7x40xf32>, tensor<2x16x7x40xf32>) -> tensor<2x16x7x40xf32>
+    kernel.yield %2 : tensor<2x16x7x40xf32>
+  } -> tensor<2x16x7x40xf32>
+  return %0 : tensor<2x16x7x40xf32>
 }
 
 // What is stored in fewer bits is computed for a whole vector of results, where little else is done.
@@ -660,4 +660,30 @@ func.func @short_rows(%x: tensor<300x5xf32>, %few: tensor<30x5xf32>)
     kernel.yield %d : tensor<300x5xf32>
   } -> tensor<300x5xf32>
   return %0, %1, %2 : tensor<300xf32>, tensor<30xf32>, tensor<300x5xf32>
+}
+
+// Lines of seven points are one line, along which the scale has a period of seven.
+// CHECK-LABEL: @periodic_lines
+// CHECK: kernel.launch loop "mul" ins(%{{.*}}, %{{.*}} : tensor<7000xf32>, tensor<7xf32>)
+// CHECK: %[[LINES:.*]] = prim.broadcast %{{.*}} axes [1] sizes() : (tensor<7xf32>) -> tensor<1000x7xf32>
+// CHECK: %[[LINE:.*]] = prim.reshape %[[LINES]] sizes() : (tensor<1000x7xf32>) -> tensor<7000xf32>
+// CHECK: prim.mul %{{.*}}, %[[LINE]] : (tensor<7000xf32>, tensor<7000xf32>)
+// CHECK: #cpu.loop_schedule<lanes = {{[0-9]+}}, chunk = 4096
+// Scales of rows have none.
+// CHECK: kernel.launch loop "mul" ins(%{{.*}}, %{{.*}} : tensor<1000x7xf32>, tensor<1000xf32>)
+func.func @periodic_lines(%x: tensor<1000x7xf32>, %columns: tensor<7xf32>, %rows: tensor<1000xf32>)
+    -> (tensor<1000x7xf32>, tensor<1000x7xf32>) {
+  %0 = kernel.launch loop "mul" ins(%x, %columns : tensor<1000x7xf32>, tensor<7xf32>) sizes() {
+  ^bb0(%a: tensor<1000x7xf32>, %b: tensor<7xf32>):
+    %c = prim.broadcast %b axes [1] sizes() : (tensor<7xf32>) -> tensor<1000x7xf32>
+    %d = prim.mul %a, %c : (tensor<1000x7xf32>, tensor<1000x7xf32>) -> tensor<1000x7xf32>
+    kernel.yield %d : tensor<1000x7xf32>
+  } -> tensor<1000x7xf32>
+  %1 = kernel.launch loop "mul" ins(%x, %rows : tensor<1000x7xf32>, tensor<1000xf32>) sizes() {
+  ^bb0(%a: tensor<1000x7xf32>, %b: tensor<1000xf32>):
+    %c = prim.broadcast %b axes [0] sizes() : (tensor<1000xf32>) -> tensor<1000x7xf32>
+    %d = prim.mul %a, %c : (tensor<1000x7xf32>, tensor<1000x7xf32>) -> tensor<1000x7xf32>
+    kernel.yield %d : tensor<1000x7xf32>
+  } -> tensor<1000x7xf32>
+  return %0, %1 : tensor<1000x7xf32>, tensor<1000x7xf32>
 }

@@ -42,6 +42,24 @@ class Remainders(ToolTest):
                 self.check(model_of(x, nodes, ["c", "t", "d"], [("row", row), ("column", column)]), x,
                            [np.concatenate([x, b, x + row], 1), x.T, b + b])
 
+    def test_periodic_lines(self):
+        """Scales of a few columns along rows that are one line, in two blocks of which each has its own."""
+        for dtype in DTYPES:
+            for length in LENGTHS[2:9]:
+                x = small((2, 517, length), dtype)
+                scale, bias = small((length,), dtype) // 8, small((2, 1, length), dtype) // 8
+                nodes = [helper.make_node("Mul", ["x", "scale"], ["m"]), helper.make_node("Sub", ["m", "bias"], ["y"]),
+                         helper.make_node("Sub", ["x", "scale"], ["z"])]
+                x = x // 8
+                self.check(model_of(x, nodes, ["y", "z"], [("scale", scale), ("bias", bias)]), x, [x * scale - bias, x - scale])
+
+    def test_softmax_of_columns(self):
+        """Few columns of many rows, of which whole parts and a rest are summed."""
+        for length, rows in ((5, 40000), (6, 33333), (7, 28571), (15, 13333), (31, 6451)):
+            x = small((rows, length), np.float32) / 8
+            exps = np.exp(x.astype(np.float64) - x.max(0))
+            self.check(model_of(x, [helper.make_node("Softmax", ["x"], ["y"], axis=0)], ["y"]), x, [exps / exps.sum(0)], 3e-5)
+
     def test_results_over_operands(self):
         """Values that die where they are read: a row sum keeps kernels apart."""
         for length in LENGTHS:

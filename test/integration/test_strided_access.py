@@ -58,6 +58,29 @@ class StridedAccess(ToolTest):
         t, s = x.reshape(2, 24, 45).transpose(0, 2, 1), x.reshape(2, 45, 24)
         self.check(model_of(x, nodes, ["a", "b"], constants), x, [t + s, (t + s) * t])
 
+    def test_reshaped_slices(self):
+        """Elements that are evenly apart stay so when they are seen in another shape; others do not."""
+        for dtype in (np.float32, np.float64, np.float16, np.int64):
+            x = numbers((30, 31, 6), dtype)
+            cuts = [((0, 0, 1), (30, 31, 2), (1, 1, 1)), ((2, 0, 0), (29, 31, 6), (1, 1, 1)), ((0, 0, 1), (30, 31, 6), (1, 1, 3)),
+                    ((0, 0, 0), (30, 31, 6), (1, 1, 2)), ((0, 0, 0), (30, 31, 5), (1, 1, 2)), ((0, 3, 0), (30, 30, 6), (1, 1, 1)),
+                    ((1, 2, 0), (30, 3, 6), (2, 1, 1)), ((0, 2, 4), (30, 3, 5), (3, 1, 1)), ((29, 4, 1), (30, 31, 2), (1, 2, 1))]
+            nodes, constants, expected = [], [("axes", [0, 1, 2]), ("line", [-1])], []
+            for i, bounds in enumerate(cuts):
+                constants += [(f"{word}{i}", list(values)) for word, values in zip(("begin", "end", "step"), bounds)]
+                nodes += [helper.make_node("Slice", ["x", f"begin{i}", f"end{i}", "axes", f"step{i}"], [f"s{i}"]),
+                          helper.make_node("Reshape", [f"s{i}", "line"], [f"r{i}"]), helper.make_node("Add", [f"r{i}", f"r{i}"], [f"y{i}"])]
+                line = x[tuple(slice(*of) for of in zip(*bounds))].reshape(-1)
+                expected.append(line + line)
+            self.check(model_of(x, nodes, [f"y{i}" for i in range(len(cuts))], constants), x, expected)
+        path, text = self.work / "parts.onnx", self.work / "parts.s"
+        x = numbers((300, 301, 2), np.float32)
+        part = [helper.make_node("Slice", ["x", "one", "two", "two"], ["s"]), helper.make_node("Reshape", ["s", "line"], ["r"]),
+                helper.make_node("Add", ["r", "r"], ["y"])]
+        onnx.save(model_of(x, part, ["y"], [("one", [1]), ("two", [2]), ("line", [-1])]), path)
+        self.compiles(path, "--target", "x86_64-linux", "--cpu", "v4", "--emit", "asm", "-o", text)
+        self.assertNotRegex(text.read_text(), r"\tv(p?gather|pextr|pinsr)")
+
     def test_windows(self):
         """Of pools: inside a row and over its ends, in rows of several lengths."""
         for shape in ((2, 3, 19, 112), (1, 2, 9, 57), (1, 1, 16, 7)):

@@ -119,6 +119,38 @@ Value Elemental::evalConstant(prim::ConstantOp op, ArrayRef<Coord> at) {
       type, at, [&](int64_t i) -> Value { return arith::ConstantOp::create(b, element(i)); });
 }
 
+namespace {
+/// Elements of a slice of memory, one after the other: from `first` on, so many apart.
+struct EvenPlaces {
+  int64_t first, apart;
+};
+} // namespace
+
+/// Where the elements of a slice lie in what it is cut from, if each is as far from the next: a run
+/// of rows, or one part of all complex numbers.
+static std::optional<EvenPlaces> evenPlaces(prim::SliceOp op) {
+  ArrayRef<int64_t> whole = tensorType(op.getX()).getShape(),
+                    given = tensorType(op.getResult()).getShape();
+  if (ShapedType::isDynamicShape(whole) || ShapedType::isDynamicShape(given))
+    return std::nullopt;
+  SmallVector<OpFoldResult> starts = op.getMixedStarts();
+  EvenPlaces places{0, 0};
+  for (int64_t i = whole.size(), there = 1, here = 1; i-- > 0;) {
+    auto start = getConstantIntValue(starts[i]);
+    int64_t step = op.getSteps()[i] * there;
+    if (!start || given[i] == 0)
+      return std::nullopt;
+    places.first += *start * there;
+    if (given[i] > 1 && places.apart == 0 && step % here == 0)
+      places.apart = step / here;
+    if (given[i] > 1 && places.apart * here != step)
+      return std::nullopt;
+    there *= whole[i];
+    here *= given[i];
+  }
+  return places;
+}
+
 Value Elemental::evalReshape(prim::ReshapeOp op, ArrayRef<Coord> at) {
   auto xt = tensorType(op.getX()), rt = tensorType(op.getResult());
   SmallVector<Value> rExtents, xExtents;
@@ -126,6 +158,16 @@ Value Elemental::evalReshape(prim::ReshapeOp op, ArrayRef<Coord> at) {
     rExtents.push_back(extent(op.getResult(), i));
   if (const Memory *memory = memoryOf(op.getX()))
     return load({memory->pointer, rExtents, memory->elementType, memory->alignment}, at);
+  if (auto slice = op.getX().getDefiningOp<prim::SliceOp>()) {
+    const Memory *memory = memoryOf(slice.getX());
+    Coord linear = linearIndex(rExtents, at);
+    bool together = !linear.vector && (linear.step == 0 || linear.step == 1);
+    if (auto places = memory && together ? evenPlaces(slice) : std::nullopt) {
+      Value elements = index(tensorType(slice.getX()).getNumElements());
+      return load({memory->pointer, {elements}, memory->elementType, memory->alignment},
+                  addCoord(scaleCoord(linear, places->apart), index(places->first)));
+    }
+  }
   for (unsigned i = 0; i < xt.getRank(); ++i)
     xExtents.push_back(extent(op.getX(), i));
 

@@ -6,12 +6,16 @@
 // wait for each other. The last axes, as many as the kernel's operators do not tell apart, are one
 // axis: all of them, or those of a channel where each has a scale.
 //
+// What is the same for each line (a bias of seven columns) has a period along lines that are one.
+// Of lines of a few elements it is seen so: its broadcast is reshaped (PeriodicLines.cpp).
+//
 // Rows change when their code is made. A loop's schedule counts points of its shape, so that a
 // launch with short lines changes before it has one, and what it reads and gives is reshaped around
 // it.
 //
 //===----------------------------------------------------------------------===//
 #include "CollapsedRows.h"
+#include "PeriodicLines.h"
 #include "tcc/Codegen/Common/LineKernel.h"
 #include "tcc/Dialect/Kernel/SpecialOperator.h"
 #include "tcc/Dialect/Prim/Prim.h"
@@ -33,8 +37,9 @@ public:
   }
   bool isRows() { return launch.getKind() == kernel::KernelKind::Row; }
   int64_t lineLength() const { return shape.empty() ? 1 : shape.back(); }
-  /// Whether any axes are one, the most possible from here on.
-  bool applies();
+  /// Whether any axes are one, the most possible from here on. `periods`: also where something is
+  /// the same for each of their lines.
+  bool applies(bool periods = false);
   void apply();
   Type collapsed(Value v);
   int64_t length() const {
@@ -50,11 +55,16 @@ private:
   Form formOf(Value v);
   bool applies(Operation *op);
   bool applies(prim::BroadcastOp op);
+  bool isPeriodic(prim::BroadcastOp op) {
+    return periods && formOf(op.getResult()) == Form::Full && formOf(op.getX()) == Form::Other &&
+           codegen::periodOf(op, shape.size() - first) > 0;
+  }
   bool keepsTogether(Operation *op);
 
   kernel::LaunchOp launch;
   size_t rows, first; ///< axes before those of a row, and before those that become one
   SmallVector<int64_t> shape;
+  bool periods = false; ///< a broadcast along lines may be seen as one line
 };
 
 } // namespace
@@ -85,7 +95,8 @@ bool Collapse::applies(prim::BroadcastOp op) {
   if (formOf(op.getResult()) == Form::Other)
     return formOf(op.getX()) == Form::Other;
   if (formOf(op.getX()) == Form::Other)
-    return llvm::all_of(op.getAxes(), [&](int64_t axis) { return axis < before; });
+    return isPeriodic(op) ||
+           llvm::all_of(op.getAxes(), [&](int64_t axis) { return axis < before; });
   auto inner = llvm::seq<int64_t>(before, op.getType().getRank());
   return llvm::equal(op.getAxes().take_back(shape.size() - first), inner);
 }
@@ -155,7 +166,8 @@ bool Collapse::applies(Operation *op) {
   return broadcast && applies(broadcast);
 }
 
-bool Collapse::applies() {
+bool Collapse::applies(bool periods) {
+  this->periods = periods;
   if (llvm::is_contained(isRows() ? ArrayRef(shape).drop_front(rows) : shape, ShapedType::kDynamic))
     return false;
   for (first = rows; first + 2 <= shape.size() && length() > 1; ++first)
@@ -168,10 +180,15 @@ void Collapse::apply() {
   Builder b(launch.getContext());
   // Types say what form a value has: they change when nobody asks any more.
   SmallVector<std::pair<Value, Type>> types;
+  SmallVector<prim::BroadcastOp> periodic;
   Block &body = launch.getBody().front();
   for (Value v : body.getArguments())
     types.push_back({v, collapsed(v)});
   for (Operation &op : body) {
+    if (auto broadcast = dyn_cast<prim::BroadcastOp>(op); broadcast && isPeriodic(broadcast)) {
+      periodic.push_back(broadcast);
+      continue;
+    }
     for (Value v : op.getResults())
       types.push_back({v, collapsed(v)});
     if (auto reduce = dyn_cast<prim::ReduceOp>(op); reduce && isRows())
@@ -195,6 +212,13 @@ void Collapse::apply() {
   }
   for (Value v : launch.getResults())
     types.push_back({v, collapsed(v)});
+  OpBuilder inside(launch.getContext());
+  for (prim::BroadcastOp op : periodic) {
+    inside.setInsertionPointAfter(op);
+    auto seen = prim::ReshapeOp::create(inside, op.getLoc(), collapsed(op.getResult()),
+                                        op.getResult(), /*sizes=*/ValueRange());
+    op.getResult().replaceAllUsesExcept(seen, seen);
+  }
   for (auto [value, type] : types)
     value.setType(type);
 }
@@ -228,10 +252,12 @@ static void joinAxes(kernel::LaunchOp launch, Collapse &collapse) {
 }
 
 void tcc::codegen::joinShortLines(kernel::LaunchOp launch) {
-  constexpr int64_t kShortLine = 256, kWholeVector = 16;
+  constexpr int64_t kShortLine = 256, kWholeVector = 16, kFewPoints = 4, kFewVectors = 2;
   Collapse collapse(launch);
-  bool fillsVectors = collapse.lineLength() % kWholeVector == 0;
-  if ((fillsVectors && collapse.lineLength() >= kShortLine) || !collapse.applies())
+  int64_t length = collapse.lineLength();
+  bool fillsVectors = length % kWholeVector == 0;
+  bool periods = length > kFewPoints && length < kFewVectors * kWholeVector && !fillsVectors;
+  if ((fillsVectors && length >= kShortLine) || !collapse.applies(periods))
     return;
   joinAxes(launch, collapse);
 }

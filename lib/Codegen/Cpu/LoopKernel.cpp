@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "CopiedRuns.h"
 #include "LoopPieces.h"
+#include "PeriodicLines.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Analysis/InPlace.h"
@@ -305,6 +306,7 @@ void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Val
 }
 
 bool tcc::codegen::emitLoopKernel(KernelFrame &f, cpu::LoopScheduleAttr schedule) {
+  keepPeriods(f, schedule.getLanes());
   LoopEmitter emitter(f, schedule);
   f.loop(f.begin, f.end, 1, [&](Value task) {
     f.results[0].extents.empty() ? emitter.store(Coords(), 1) : emitter.emitTask(task);

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "CopiedRuns.h"
 #include "LaunchSchedules.h"
+#include "PeriodicLines.h"
 #include "tcc/Analysis/AccessMap.h"
 #include "tcc/Analysis/PlanarConv.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
@@ -353,7 +354,8 @@ static unsigned pointLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
   if (*bits > kBits)
     return lanes;
   for (Operation &op : launch.getBody().front().without_terminator()) {
-    if (!prim::isElementwise(&op) && !isa<prim::BroadcastOp, prim::ConstantOp>(op))
+    if (!prim::isElementwise(&op) && !isa<prim::BroadcastOp, prim::ConstantOp>(op) &&
+        periodOf(&op) == 0)
       return lanes;
     operators += prim::isElementwise(&op);
     functions += op.hasTrait<prim::VeryCostly>();

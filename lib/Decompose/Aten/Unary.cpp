@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Idioms/ComplexMath.h"
 #include <cmath>
 #include <numbers>
 
@@ -51,6 +52,9 @@ template <typename Op> LogicalResult predicate(AtenNode &a) {
 LogicalResult same(AtenNode &a) { return a.give(a.tensor("self")); }
 
 LogicalResult reciprocal(AtenNode &a) {
+  if (Value z = a.tensor("self"); complexmath::isComplex(z))
+    return a.give(
+        complexmath::joined(a.b, complexmath::inverse(a.b, complexmath::partsOf(a.b, z))));
   return a.give(a.b.div(a.b.scalar(1, a.own()), a.cast(a.tensor("self"), a.own())));
 }
 

@@ -64,6 +64,12 @@ Parts complexmath::quotient(PrimBuilder &b, Parts x, Parts y) {
   return {b.div(p.re, size), b.div(p.im, size)};
 }
 
+/// conj(z) / |z|^2: what a quotient with 1 would add and subtract is 0.
+Parts complexmath::inverse(PrimBuilder &b, Parts z) {
+  Value size = b.add(b.mul(z.re, z.re), b.mul(z.im, z.im));
+  return {b.div(z.re, size), b.div(b.neg(z.im), size)};
+}
+
 //===----------------------------------------------------------------------===//
 // Exponentials and logarithms
 //===----------------------------------------------------------------------===//
@@ -133,7 +139,7 @@ static Parts root(PrimBuilder &b, Parts z) {
   return {b.select(right, u, other), b.binary<prim::CopysignOp>(b.select(right, other, u), z.im)};
 }
 
-static Parts inverseRoot(PrimBuilder &b, Parts z) { return quotient(b, one(b, z), root(b, z)); }
+static Parts inverseRoot(PrimBuilder &b, Parts z) { return inverse(b, root(b, z)); }
 
 //===----------------------------------------------------------------------===//
 // Circular and hyperbolic functions

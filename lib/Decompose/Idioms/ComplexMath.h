@@ -28,6 +28,7 @@ mlir::Value conjugate(PrimBuilder &b, mlir::Value v);
 mlir::Value magnitude(PrimBuilder &b, Parts z);
 Parts times(PrimBuilder &b, Parts x, Parts y);
 Parts quotient(PrimBuilder &b, Parts x, Parts y);
+Parts inverse(PrimBuilder &b, Parts z);
 Parts power(PrimBuilder &b, Parts x, Parts y);
 /// The product along an axis of known extent, and all products on the way to it.
 Parts productOver(PrimBuilder &b, Parts z, int64_t axis);

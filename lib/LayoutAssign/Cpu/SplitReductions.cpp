@@ -18,8 +18,8 @@
 // Of rows of a few elements, which fill no vector, rows are lanes: the elements of a place are a
 // slice, and the slices are joined.
 //
-// An extent without a fitting divisor is cut behind the last whole part: its rest is reduced apart
-// and joined with what the parts give.
+// An extent without a fitting divisor is cut behind the last whole part, and its rest reduced
+// apart.
 //
 // The place of an extremum of short lines is two reductions as well (ShortExtrema.cpp).
 //
@@ -48,7 +48,6 @@ namespace {
 
 constexpr int64_t kLong = 1 << 17;    ///< elements that are worth a second kernel
 constexpr int64_t kPart = 1 << 14;    ///< elements of a part
-constexpr int64_t kMostParts = 256;   ///< of which the second kernel makes the result
 constexpr int64_t kEnough = 8;        ///< tasks that keep threads busy without parts
 constexpr int64_t kTaskColumns = 256; ///< results of a task where they lie side by side
 constexpr int64_t kFarBytes = 2048;   ///< from row to row, that no prefetcher takes for one stream
@@ -101,18 +100,6 @@ static double partsOfDeepColumns(RankedTensorType type, ArrayRef<int64_t> axes, 
     rowBytes *= extent;
   bool deep = rowBytes >= kFarBytes && reduced >= kDeepRows;
   return deep ? std::min<double>(kMostParts, reduced / kPartRows) : 1;
-}
-
-/// The divisor of `extent` that is nearest to `wanted` by factor; all of it if it comes near.
-static int64_t nearestDivisor(int64_t extent, double wanted) {
-  if (extent <= 2 * wanted && wanted <= 2 * extent)
-    return extent;
-  int64_t best = 1;
-  auto distance = [&](int64_t d) { return std::abs(std::log(d / wanted)); };
-  for (int64_t d = 1; d <= std::min(extent, kMostParts); ++d)
-    if (extent % d == 0 && distance(d) < distance(best))
-      best = d;
-  return best;
 }
 
 /// The axis of which `shape` has two instead.
@@ -321,18 +308,20 @@ static Cut cutBetween(prim::ReduceOp op) {
   return cut;
 }
 
-/// Several rows side by side, where results are but a few; the last reduced axis gives them.
-static std::optional<Cut> cutNarrow(prim::ReduceOp op) {
-  constexpr int64_t kNarrow = 32, kWanted = 128, kLanes = 16, kFewestTurns = 4;
+/// Several rows side by side, where results are but a few; the last reduced axis gives them. A long
+/// one has a rest where no number of rows that divides it fills vectors.
+static std::optional<Cut> cutNarrow(prim::ReduceOp op, std::optional<Rest> &rest) {
+  constexpr int64_t kNarrow = 32, kFewestTurns = 4;
   Cut cut{SmallVector<int64_t>(tensorType(op.getX()).getShape()), {}, {}};
   int64_t axis = op.getAxes().back(), results = 1, best = 0;
   for (int64_t extent : ArrayRef(cut.shape).drop_front(axis + 1))
     results *= extent;
   double nearest = 2; // times as many or as few
   for (int64_t rows = 2;
-       results < kNarrow && rows * kFewestTurns <= cut.shape[axis] && rows <= 2 * kWanted; ++rows) {
-    double far = std::abs(std::log2(double(rows * results) / kWanted));
-    far += rows * results % kLanes != 0; // what is left of a vector costs as much as one
+       results < kNarrow && rows * kFewestTurns <= cut.shape[axis] && rows <= 2 * kSideBySide;
+       ++rows) {
+    double far = std::abs(std::log2(double(rows * results) / kSideBySide));
+    far += rows * results % kVectorLanes != 0; // what is left of a vector costs as much as one
     if (cut.shape[axis] % rows == 0 && far < nearest) {
       nearest = far;
       best = rows;
@@ -340,6 +329,14 @@ static std::optional<Cut> cutNarrow(prim::ReduceOp op) {
   }
   if (!best)
     return std::nullopt;
+  int64_t elements = tensorType(op.getX()).getNumElements(), extent = cut.shape[axis];
+  int64_t end = best * results % kVectorLanes == 0 || elements < kLong
+                    ? 0
+                    : endOfParts(extent, results, std::min(kMostParts, elements / kPart));
+  if (end > 0 && end < extent) {
+    rest = Rest{axis, end};
+    return std::nullopt;
+  }
   cut.shape[axis] /= best;
   cut.shape.insert(cut.shape.begin() + axis + 1, best);
   cut.first.assign(op.getAxes());
@@ -388,7 +385,7 @@ static std::optional<Cut> cutOf(prim::ReduceOp op, std::optional<Rest> &rest) {
     return cutBetween(op);
   if (narrowLinesOf(op))
     return std::nullopt; // a row kernel does them
-  if (auto cut = trailing ? std::nullopt : cutNarrow(op))
+  if (auto cut = trailing ? std::nullopt : cutNarrow(op, rest); cut || rest)
     return cut;
   if (type.getNumElements() < kLong)
     return std::nullopt;
@@ -415,12 +412,14 @@ static std::optional<Cut> cutOf(prim::ReduceOp op, std::optional<Rest> &rest) {
       break;
     before *= shape[axis];
   }
-  // A long function that is needed again is computed with all that needs it.
+  // A long function that is needed again is computed with all that needs it, if that is a row.
   Operation *made = op.getX().getDefiningOp();
-  bool isKept = made && made->hasTrait<prim::VeryCostly>() && !op.getX().hasOneUse();
+  bool isKept = trailing && made && made->hasTrait<prim::VeryCostly>() && !op.getX().hasOneUse();
   int64_t parts = std::llround(wanted), outer = axes.front();
-  if (!best && !isKept && parts <= shape[outer])
-    rest = Rest{outer, shape[outer] / parts * parts};
+  if (!best && !isKept && parts <= shape[outer]) {
+    int64_t end = trailing ? 0 : endOfParts(shape[outer], kept, parts);
+    rest = Rest{outer, end ? end : shape[outer] / parts * parts};
+  }
   return best;
 }
 
