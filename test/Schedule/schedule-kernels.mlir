@@ -602,12 +602,14 @@ func.func @batch_of_few_rows(%a: tensor<100x2x64xf32>, %b: tensor<100x64x513xf32
 // CHECK-LABEL: @pieces
 // CHECK-COUNT-2: prim.reshape %{{.+}} sizes() : (tensor<4x64x3136xf32>) -> tensor<4x200704xf32>
 // CHECK: prim.concat %{{.+}} axis 1 : (tensor<4x200704xf32>, tensor<4x200704xf32>) -> tensor<4x401408xf32>
-// CHECK: chunk = 65536, grain = 1>
+// CHECK: chunk = 65536, grain = 1, copied_points = 4096>
 // CHECK: prim.reshape {{.+}} (tensor<4x401408xf32>) -> tensor<4x128x3136xf32>
 // CHECK: prim.concat %{{.+}}, %{{.+}} axis 0 : (tensor<1000xf32>, tensor<1000xf32>) -> tensor<2000xf32>
 // CHECK: prim.concat %{{.+}} axis 1 : (tensor<9x1x8xf32>, tensor<9x2x8xf32>)
 // CHECK: prim.concat %{{.+}} axis 0 : (tensor<64x3136xf32>, tensor<64x3136xf32>)
 // CHECK: chunk = 4096
+// CHECK-NOT: copied_points
+// CHECK: return
 func.func @pieces(%x: tensor<4x64x3136xf32>, %y: tensor<4x64x3136xf32>, %r: tensor<1000xf32>, %f: tensor<9x1x8xf32>,
                   %g: tensor<9x2x8xf32>, %p: tensor<64x3136xf32>) {
   %0 = kernel.launch loop "concat" ins(%x, %y : tensor<4x64x3136xf32>, tensor<4x64x3136xf32>) sizes() {

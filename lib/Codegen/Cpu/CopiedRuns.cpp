@@ -1,8 +1,9 @@
 //===- CopiedRuns.cpp - Runs that are moved as they lie -------------------===//
 //
-// What a concatenation, a split or a flip of leading axes stores is long runs of its operands.
-// The C library copies those faster than a loop of vectors does: it knows the machine's own
-// instructions for it (`rep movsb` writes whole lines of the cache without reading them before).
+// What a concatenation, a split or a flip of leading axes stores is long runs of its operands,
+// which the schedule says. The C library copies those faster than a loop of vectors does: it knows
+// the machine's own instructions for it (`rep movsb` writes whole lines of the cache without
+// reading them before).
 //
 // Which runs these are is found by asking what a vector of the run would read: it must be read as
 // it lies there, and the place must move by one element with the point.
@@ -15,29 +16,6 @@
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
-
-/// From here on the C library takes those instructions.
-constexpr int64_t kLeastBytes = 16384;
-
-bool tcc::codegen::onlyMoves(kernel::LaunchOp launch) {
-  auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
-  SmallVector<Value> open(yield.getValues());
-  llvm::DenseSet<Value> seen;
-  while (!open.empty()) {
-    Value value = open.pop_back_val();
-    Operation *op = value.getDefiningOp();
-    if (!op || !seen.insert(value).second)
-      continue;
-    if (auto concat = dyn_cast<prim::ConcatOp>(op))
-      llvm::append_range(open, concat.getInputs());
-    else if (isa<prim::ReshapeOp, prim::TransposeOp, prim::SliceOp, prim::ReverseOp, prim::PadOp,
-                 prim::BroadcastOp>(op))
-      open.push_back(op->getOperand(0));
-    else if (!isa<prim::ConstantOp>(op))
-      return false;
-  }
-  return true;
-}
 
 /// Whether `v` is made of `other`, or of what would be read, which poison stands for.
 static bool dependsOn(Value v, Value other) {
@@ -64,13 +42,8 @@ static bool followsPoints(Value pointer, Value i) {
 }
 
 bool tcc::codegen::copiedRun(KernelFrame &f, unsigned lanes, ArrayRef<Coord> outer, Value from,
-                             Value to, int64_t points, std::optional<PointRange> range) {
+                             Value to, std::optional<PointRange> range) {
   ValueRange values = f.yield().getValues();
-  for (Value value : values)
-    if (points * elementBytes(tensorType(value).getElementType()) < kLeastBytes)
-      return false;
-  if (lanes < 2 || points < lanes || !onlyMoves(f.launch))
-    return false;
   f.e.setLanes(lanes);
   // Never folded: the place is known to follow it.
   Value first = arith::MaxSIOp::create(f.b, from, f.e.index(range ? range->first : 0));

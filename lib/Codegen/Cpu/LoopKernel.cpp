@@ -30,6 +30,7 @@ public:
   LoopEmitter(KernelFrame &f, cpu::LoopScheduleAttr schedule)
       : f(f), out(f.results[0]), axis(schedule.getAxis()), blockAxis(schedule.getBlockAxis()),
         lanes(schedule.getLanes()), chunk(schedule.getChunk()), blockRows(schedule.getBlockRows()),
+        copiedPoints(schedule.getCopiedPoints()),
         innerPoints(pointsAfter(cast<RankedTensorType>(f.launch.getResultTypes()[0]), axis)),
         mayRepeat(overwritableInputs(f.launch).empty()) {
     if (axis + 1 == out.extents.size()) {
@@ -54,8 +55,7 @@ private:
                  function_ref<void(ArrayRef<Value>)> body);
   bool copies(const Coords &outer, Value from, Value to, std::optional<PointRange> range) {
     int64_t points = range ? std::min(range->second - range->first, chunk) : chunk;
-    return blockRows == 1 && axis + 1 == out.extents.size() &&
-           copiedRun(f, lanes, outer, from, to, points, range);
+    return copiedPoints && points >= *copiedPoints && copiedRun(f, lanes, outer, from, to, range);
   }
   void emitBlock(const Coords &outer, Value low, Value high);
   void emitFullBlock(const Coords &outer, Value first, Value low, Value high);
@@ -63,7 +63,9 @@ private:
   KernelFrame &f;
   const Memory &out;
   unsigned axis, blockAxis, lanes;
-  int64_t chunk, blockRows, innerPoints;
+  int64_t chunk, blockRows;
+  std::optional<int64_t> copiedPoints;
+  int64_t innerPoints;
   bool mayRepeat;              ///< what is stored is not read
   SmallVector<int64_t> pieces; ///< where they begin, but for the first; none: the row is one
   std::optional<RowRange> inner;

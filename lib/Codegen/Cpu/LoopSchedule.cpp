@@ -10,7 +10,6 @@
 // followed from what is stored, and the operands that lie across vote.
 //
 //===----------------------------------------------------------------------===//
-#include "CopiedRuns.h"
 #include "LaunchSchedules.h"
 #include "PeriodicLines.h"
 #include "tcc/Analysis/AccessMap.h"
@@ -364,12 +363,39 @@ static unsigned pointLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
   return functions == 1 && operators <= kMostOperators ? lanes * vectors : lanes;
 }
 
-/// Of runs that are copied as they lie, which are the faster the longer they are: as long as some
-/// tasks remain for each thread. 0: there are none.
-static int64_t copiedPoints(kernel::LaunchOp launch) {
+/// Whether a kernel of points only moves elements of its operands.
+static bool onlyMoves(kernel::LaunchOp launch) {
+  auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
+  SmallVector<Value> open(yield.getValues());
+  llvm::DenseSet<Value> seen;
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || !seen.insert(value).second)
+      continue;
+    if (auto concat = dyn_cast<prim::ConcatOp>(op))
+      llvm::append_range(open, concat.getInputs());
+    else if (isa<prim::ReshapeOp, prim::TransposeOp, prim::SliceOp, prim::ReverseOp, prim::PadOp,
+                 prim::BroadcastOp>(op))
+      open.push_back(op->getOperand(0));
+    else if (!isa<prim::ConstantOp>(op))
+      return false;
+  }
+  return true;
+}
+
+/// Points of a run that lies in an operand as it is stored from which on it is copied, which the C
+/// library does by the machine's own instructions for so many bytes.
+static int64_t leastCopied(kernel::LaunchOp launch) {
+  constexpr int64_t kLeastBytes = 16384;
+  return llvm::divideCeil(kLeastBytes, llvm::divideCeil(resultBits(launch), 8));
+}
+
+/// Of runs that are copied, which are the faster the longer they are: as long as some tasks remain
+/// for each thread. 0: nobody knows.
+static int64_t longestCopied(RankedTensorType type) {
   constexpr int64_t kTasks = 16, kMostBytes = 1 << 18, kLines = 64;
-  auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
-  if (!type.hasStaticShape() || !onlyMoves(launch))
+  if (!type.hasStaticShape())
     return 0;
   int64_t most = kMostBytes / elementBytes(type.getElementType());
   return std::min(type.getNumElements() / kTasks, most) / kLines * kLines;
@@ -384,7 +410,8 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
   MLIRContext *context = launch.getContext();
   if (type.getRank() == 0)
     return cpu::LoopScheduleAttr::get(context, /*lanes=*/1, /*axis=*/0, kMostPoints,
-                                      /*grain=*/1, /*block_axis=*/0, /*block_rows=*/1);
+                                      /*grain=*/1, /*block_axis=*/0, /*block_rows=*/1,
+                                      /*copied_points=*/std::nullopt);
   int64_t axis = type.getRank() - 1, innerPoints = 1;
   while (axis > 0) {
     int64_t extent = type.getDimSize(axis), next = type.getDimSize(axis - 1);
@@ -401,14 +428,20 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
   int64_t chunk = std::max(least, kMostPoints / work / 64 * 64); // a multiple of the lanes
   int64_t extent = type.getDimSize(axis);
   int64_t points = ShapedType::isDynamic(extent) ? 256 : std::clamp<int64_t>(extent, 1, chunk);
+  bool copied = false;
   BlockedAxis block = blockedAxis(launch, axis, innerPoints, cpu).value_or(BlockedAxis{0, 1});
   if (block.rows == 1 && innerPoints == 1) {
-    chunk = std::max(chunk, copiedPoints(launch));
+    copied = onlyMoves(launch);
+    chunk = copied ? std::max(chunk, longestCopied(type)) : chunk;
     points = ShapedType::isDynamic(extent) ? points : std::clamp<int64_t>(extent, 1, chunk);
   }
   int64_t grain = std::max<int64_t>(1, kGrainPoints / (points * block.rows * work));
   unsigned lanes =
       reduces && block.rows == 1 ? reductionLanes(launch, cpu) : pointLanes(launch, cpu);
-  return cpu::LoopScheduleAttr::get(context, lanesFor(lanes, extent), axis, chunk, grain,
-                                    block.axis, block.rows);
+  lanes = lanesFor(lanes, extent);
+  // With an open extent a whole chunk is the longest run.
+  int64_t shortest = leastCopied(launch), longest = ShapedType::isDynamic(extent) ? chunk : points;
+  bool copies = copied && lanes > 1 && axis + 1 == type.getRank() && longest >= shortest;
+  return cpu::LoopScheduleAttr::get(context, lanes, axis, chunk, grain, block.axis, block.rows,
+                                    copies ? std::optional(shortest) : std::nullopt);
 }

@@ -22,16 +22,19 @@ using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 
 LogicalResult LoopScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t axis,
                                        int64_t chunk, int64_t grain, int64_t blockAxis,
-                                       int64_t blockRows) {
+                                       int64_t blockRows, std::optional<int64_t> copiedPoints) {
   if (failed(verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut},
                                      {"axis", axis, 0},
                                      {"chunk", chunk},
                                      {"grain", grain},
                                      {"block_axis", blockAxis, 0},
-                                     {"block_rows", blockRows}})))
+                                     {"block_rows", blockRows},
+                                     {"copied_points", copiedPoints.value_or(1)}})))
     return failure();
   if (blockRows > 1 && blockAxis >= axis)
     return emitError() << "block_axis is " << blockAxis << ", which is not before axis " << axis;
+  if (blockRows > 1 && copiedPoints)
+    return emitError() << "a block of rows is read across, so that no run of them is copied";
   return success();
 }
 

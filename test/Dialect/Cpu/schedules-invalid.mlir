@@ -14,6 +14,13 @@ func.func @f() attributes {s = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 6
 
 // -----
 
+// expected-error @+1 {{a block of rows is read across, so that no run of them is copied}}
+func.func @f() attributes {s = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 64, grain = 1, block_axis = 0, block_rows = 4, copied_points = 8>} {
+  return
+}
+
+// -----
+
 // expected-error @+1 {{kept is -1, at least 0}}
 func.func @f() attributes {s = #cpu.row_schedule<lanes = 8, grain = 1, kept = -1>} {
   return

@@ -29,12 +29,14 @@ def Cpu_LoopScheduleAttr : Cpu_ScheduleAttr<"LoopSchedule", "loop_schedule"> {
     Lanes lie along `axis`; what few points the axes after it have are written out one by
     one. A task is a run of `chunk` points along `axis`, or with `block_rows` > 1 a block of
     that many such rows along `block_axis`, which is read across. `grain` tasks are worth a
-    thread.
+    thread. Where `copied_points` is given, runs of at least that many points that lie in an operand
+    as they are stored are copied as bytes.
 
         #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 4>
   }];
   let parameters = (ins "int64_t":$lanes, Cpu_DefaultInt<"0">:$axis, "int64_t":$chunk, "int64_t":$grain,
-                        Cpu_DefaultInt<"0">:$block_axis, Cpu_DefaultInt<"1">:$block_rows);
+                        Cpu_DefaultInt<"0">:$block_axis, Cpu_DefaultInt<"1">:$block_rows,
+                        Cpu_OptionalInt:$copied_points);
 }
 
 def Cpu_RowScheduleAttr : Cpu_ScheduleAttr<"RowSchedule", "row_schedule"> {
