@@ -101,7 +101,7 @@ func.func @rows(%x: tensor<64x512xf32>, %y: tensor<4x?xf32>, %n: index) {
 
 // One launch, a form for each architecture.
 // CHECK-LABEL: @products
-// CHECK: {schedule = #gpu.schedules<sm_80 = <form = mma, threads = 256, vectors = 3, rows = 128, columns = 128, depth = 64, shared_bytes = 98304, index_bits = 32>, sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 256, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>>}
+// CHECK: {schedule = #gpu.schedules<sm_80 = <form = mma, threads = 256, vectors = 3, rows = 128, columns = 128, depth = 64, shared_bytes = 98304, index_bits = 32>, sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 128, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>>}
 func.func @products(%x: tensor<8192x4096xbf16>, %w: tensor<4096x4096xbf16>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<8192x4096xbf16>, tensor<4096x4096xbf16>) sizes() {
   ^bb0(%a: tensor<8192x4096xbf16>, %b: tensor<4096x4096xbf16>):
@@ -163,23 +163,23 @@ func.func @tall_tiles(%x: tensor<6304x768xbf16>, %w: tensor<3072x768xbf16>, %z: 
   return
 }
 
-// Tiles of 160 and 96 columns, where others leave more of the last wave idle or of the last tile empty. A right operand
-// that lies by rows comes in slices of 64 columns.
+// Three groups share tiles of 192 x 192, of which 6304 x 768 has one a multiprocessor, and tiles of 96 columns leave less of
+// the last tile empty. A right operand that lies by rows comes in slices of 64 columns.
 // CHECK-LABEL: @tiles_between
-// CHECK: sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 160, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
+// CHECK: sm_90a = <form = wgmma, threads = 512, rows = 192, columns = 192, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
 // CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 96, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
-// CHECK: sm_90a = <form = wgmma, threads = 384, rows = 128, columns = {{64|128|192|256}},
-// CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = {{64|128|192|256}},
-func.func @tiles_between(%x: tensor<6304x3072xbf16>, %w: tensor<768x3072xbf16>, %y: tensor<25088x768xbf16>, %v: tensor<192x768xbf16>, %z: tensor<25088x192xbf16>,
-    %t: tensor<3072x768xbf16>, %u: tensor<768x192xbf16>) {
+// CHECK: sm_90a = <form = wgmma, threads = 512, rows = 192, columns = 192,
+// CHECK: sm_90a = <form = wgmma, threads = {{[0-9]+}}, {{.*}}columns = {{64|128|192|256}},
+func.func @tiles_between(%x: tensor<6304x3072xbf16>, %w: tensor<768x3072xbf16>, %y: tensor<25088x384xbf16>, %v: tensor<192x384xbf16>, %z: tensor<25088x192xbf16>,
+    %t: tensor<3072x768xbf16>, %u: tensor<384x192xbf16>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<6304x3072xbf16>, tensor<768x3072xbf16>) sizes() {
   ^bb0(%a: tensor<6304x3072xbf16>, %b: tensor<768x3072xbf16>):
     %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<6304x3072xbf16>, tensor<768x3072xbf16>) -> tensor<6304x768xbf16>
     kernel.yield %c : tensor<6304x768xbf16>
   } -> tensor<6304x768xbf16>
-  %1 = kernel.launch contraction "dot_add" ins(%y, %v, %z : tensor<25088x768xbf16>, tensor<192x768xbf16>, tensor<25088x192xbf16>) sizes() {
-  ^bb0(%a: tensor<25088x768xbf16>, %b: tensor<192x768xbf16>, %d: tensor<25088x192xbf16>):
-    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<25088x768xbf16>, tensor<192x768xbf16>) -> tensor<25088x192xbf16>
+  %1 = kernel.launch contraction "dot_add" ins(%y, %v, %z : tensor<25088x384xbf16>, tensor<192x384xbf16>, tensor<25088x192xbf16>) sizes() {
+  ^bb0(%a: tensor<25088x384xbf16>, %b: tensor<192x384xbf16>, %d: tensor<25088x192xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<25088x384xbf16>, tensor<192x384xbf16>) -> tensor<25088x192xbf16>
     %e = prim.add %c, %d : (tensor<25088x192xbf16>, tensor<25088x192xbf16>) -> tensor<25088x192xbf16>
     kernel.yield %e : tensor<25088x192xbf16>
   } -> tensor<25088x192xbf16>
@@ -188,9 +188,9 @@ func.func @tiles_between(%x: tensor<6304x3072xbf16>, %w: tensor<768x3072xbf16>, 
     %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<6304x3072xbf16>, tensor<3072x768xbf16>) -> tensor<6304x768xbf16>
     kernel.yield %c : tensor<6304x768xbf16>
   } -> tensor<6304x768xbf16>
-  %3 = kernel.launch contraction "dot_add" ins(%y, %u, %z : tensor<25088x768xbf16>, tensor<768x192xbf16>, tensor<25088x192xbf16>) sizes() {
-  ^bb0(%a: tensor<25088x768xbf16>, %b: tensor<768x192xbf16>, %d: tensor<25088x192xbf16>):
-    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<25088x768xbf16>, tensor<768x192xbf16>) -> tensor<25088x192xbf16>
+  %3 = kernel.launch contraction "dot_add" ins(%y, %u, %z : tensor<25088x384xbf16>, tensor<384x192xbf16>, tensor<25088x192xbf16>) sizes() {
+  ^bb0(%a: tensor<25088x384xbf16>, %b: tensor<384x192xbf16>, %d: tensor<25088x192xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<25088x384xbf16>, tensor<384x192xbf16>) -> tensor<25088x192xbf16>
     %e = prim.add %c, %d : (tensor<25088x192xbf16>, tensor<25088x192xbf16>) -> tensor<25088x192xbf16>
     kernel.yield %e : tensor<25088x192xbf16>
   } -> tensor<25088x192xbf16>
@@ -211,7 +211,7 @@ func.func @single_tiles(%x: tensor<1568x2048xbf16>, %w: tensor<512x2048xbf16>) {
 
 // Weights are fetched before earlier work ends, for as many steps as shared memory holds.
 // CHECK-LABEL: @weights
-// CHECK: sm_90a = <form = wgmma, threads = 384, kept = 4, rows = 128, columns = 256,
+// CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, kept = 6, rows = 128, columns = 128,
 // CHECK: sm_90a = <form = wgmma, threads = 160, vectors = [[STAGES:[0-9]+]], kept = [[STAGES]], rows = 64,
 func.func @weights(%x: tensor<8192x4096xbf16>, %y: tensor<128x768xbf16>) {
   %w = prim.weight "w" : tensor<4096x4096xbf16>

@@ -105,6 +105,21 @@ func.func @dot_tall(%a: tensor<500x136xbf16>, %w: tensor<72x136xbf16>, %c: tenso
   %y = prim.cast %2 : (tensor<500x72xf32>) -> tensor<500x72xbf16>
   return %y : tensor<500x72xbf16>
 }
+// Three groups share tiles of 192 rows, with a residual and without.
+func.func @dot_three(%a: tensor<400x136xbf16>, %w: tensor<200x136xbf16>, %c: tensor<200xf32>) -> tensor<400x200xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 512, kept = 3, rows = 192, columns = 192, shared_bytes = 232448, most_blocks = 2, index_bits = 32>]} {
+  %0 = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<400x136xbf16>, tensor<200x136xbf16>) -> tensor<400x200xf32>
+  %1 = prim.broadcast %c axes [1] sizes() : (tensor<200xf32>) -> tensor<400x200xf32>
+  %2 = prim.add %0, %1 : (tensor<400x200xf32>, tensor<400x200xf32>) -> tensor<400x200xf32>
+  %y = prim.cast %2 : (tensor<400x200xf32>) -> tensor<400x200xbf16>
+  return %y : tensor<400x200xbf16>
+}
+func.func @dot_three_residual(%a: tensor<400x136xbf16>, %w: tensor<136x136xbf16>, %z: tensor<400x136xbf16>) -> tensor<400x136xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 512, rows = 192, columns = 128, shared_bytes = 232448, most_blocks = 2, index_bits = 32>]} {
+  %0 = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<400x136xbf16>, tensor<136x136xbf16>) -> tensor<400x136xf32>
+  %1 = prim.cast %z : (tensor<400x136xbf16>) -> tensor<400x136xf32>
+  %2 = prim.add %0, %1 : (tensor<400x136xf32>, tensor<400x136xf32>) -> tensor<400x136xf32>
+  %y = prim.cast %2 : (tensor<400x136xf32>) -> tensor<400x136xbf16>
+  return %y : tensor<400x136xbf16>
+}
 // Matrices of a batch whose rows are whole tiles.
 func.func @batch_kn(%a: tensor<3x128x136xbf16>, %w: tensor<3x136x72xbf16>, %c: tensor<72xf32>, %z: tensor<3x128x72xbf16>) -> tensor<3x128x72xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 384, rows = 128, columns = 64, shared_bytes = 232448, most_blocks = 132, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 384, row_threads = 128, kept = 2, rows = 128, columns = 64, shared_bytes = 232448, most_blocks = 2, index_bits = 32>]} {
   %0 = prim.dot %a, %w batch [0] x [0] contract [2] x [1] : (tensor<3x128x136xbf16>, tensor<3x136x72xbf16>) -> tensor<3x128x72xf32>

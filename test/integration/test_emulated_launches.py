@@ -37,7 +37,7 @@ class EmulatedLaunches(ToolTest):
         self.pack("wgmma")
         result = self.emulated("--seeds", "2")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        for name in ("conv_same", "conv_groups", "dot", "batch_kn", "batch_nk"):
+        for name in ("conv_same", "conv_groups", "dot", "dot_three", "dot_three_residual", "batch_kn", "batch_nk"):
             self.assertIn(name, result.stdout)
 
     def test_turns(self):

@@ -141,10 +141,11 @@ WgmmaInstruction MatrixProduct::instruction(unsigned columns) const {
   return {tensorType(left).getElementType(), columns, tensorType(right).getElementType()};
 }
 
-MatrixTile MatrixTile::fit(unsigned rows, unsigned columns, unsigned sharers,
+MatrixTile MatrixTile::fit(unsigned rows, unsigned columns, unsigned consumers, unsigned sharers,
                            const MatrixProduct &product, int64_t sharedBytes) {
   unsigned rowBytes = columns * product.resultBytes;
-  MatrixTile tile{rows, columns, 8, 2, sharers, rowBytes % kWideSlab ? kNarrowSlab : kWideSlab};
+  MatrixTile tile{
+      rows, columns, 8, 2, consumers, sharers, rowBytes % kWideSlab ? kNarrowSlab : kWideSlab};
   unsigned slabs = tile.parts() * rowBytes / tile.slabRowBytes;
   // A slab's turn must come round with every tile.
   if (product.residual)
@@ -164,7 +165,8 @@ MatrixTile MatrixTile::fit(unsigned rows, unsigned columns, unsigned sharers,
 }
 
 MatrixTile MatrixTile::of(Schedule schedule, const MatrixProduct &product) {
+  unsigned consumers = schedule.getThreads() / 128 - 1;
   unsigned sharers = schedule.getRowThreads() ? schedule.getRowThreads() / 128 : consumers;
-  return fit(schedule.getRows(), schedule.getColumns(), sharers, product,
+  return fit(schedule.getRows(), schedule.getColumns(), consumers, sharers, product,
              schedule.getSharedBytes());
 }

@@ -64,12 +64,13 @@ MatrixProduct scheduledMatrices(kernel::LaunchOp launch, Schedule schedule);
 /// Blocks of shared memory, and where they lie in it.
 struct MatrixTile {
   static constexpr unsigned depth = 64; ///< units of k in one stage: 128 bytes, a swizzle's width
-  static constexpr unsigned consumers = 2;     ///< warp groups that multiply
+  static constexpr unsigned turns = 2;  ///< warp groups that multiply tiles in turns
   static constexpr unsigned partRows = 64;     ///< of an instruction
   static constexpr unsigned slabRows = 64;     ///< of the result, on its way to memory
   static constexpr unsigned sliceColumns = 64; ///< of a right operand that lies by rows of k
 
   unsigned rows, columns, stages, slabs; ///< slabs: of each consumer
+  unsigned consumers;                    ///< warp groups that multiply
   unsigned sharers;                      ///< consumers that multiply one tile: all, or one
   unsigned slabRowBytes;                 ///< 64 or 128
 
@@ -80,7 +81,7 @@ struct MatrixTile {
            (product.rightByColumns || columns % sliceColumns == 0);
   }
   /// The most stages that fit `sharedBytes`. A residual has a slab for all of the tile.
-  static MatrixTile fit(unsigned rows, unsigned columns, unsigned sharers,
+  static MatrixTile fit(unsigned rows, unsigned columns, unsigned consumers, unsigned sharers,
                         const MatrixProduct &product, int64_t sharedBytes);
   /// The one that a schedule of form wgmma names.
   static MatrixTile of(Schedule schedule, const MatrixProduct &product);
@@ -98,7 +99,9 @@ struct MatrixTile {
   }
   /// With room to begin at a multiple of 1024.
   unsigned sharedBytes() const { return residualOffset(consumers) + 1024; }
-  static constexpr unsigned threads() { return 128 * (consumers + 1); }
+  unsigned threads() const { return 128 * (consumers + 1); }
+  /// Registers of a thread that multiplies, when those that fetch have given up theirs.
+  unsigned registers() const { return consumers > turns ? 160 : 240; }
 
 private:
   static constexpr unsigned kNarrowSlab = 64, kWideSlab = 128; // bytes of a row

@@ -7,15 +7,13 @@
 //===----------------------------------------------------------------------===//
 #include "MmaTile.h"
 #include "ScheduleChoice.h"
-#include "WgmmaTile.h"
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-/// Whether nobody writes the right operand of a product while a model runs: it is a weight.
-static bool multipliesWeights(kernel::LaunchOp launch, Operation *product) {
+bool device::multipliesWeights(kernel::LaunchOp launch, Operation *product) {
   auto argument = dyn_cast<BlockArgument>(product->getOperand(1));
   if (!argument)
     return false;
@@ -69,193 +67,6 @@ static void scheduleSkinnyMma(ScheduleChoice &s, const MmaProduct &product, int6
 //===----------------------------------------------------------------------===//
 // Estimates in cycles of a multiprocessor. They rank tiles, and the two templates where both
 // take a product.
-
-/// Cycles of the matrix units for a step of 128 rows and 128 bytes of k, which costs as much as
-/// `fixed` columns beside its own.
-static double wgmmaStep(unsigned columns, double fixed) {
-  constexpr double kCycles = 4; // of a column
-  return (columns + fixed) * kCycles;
-}
-
-/// Whether what follows a product reads more than a bias or two: something of the result's size.
-static bool readsMuch(kernel::LaunchOp launch, const MatrixProduct &product) {
-  int64_t resultRank = cast<RankedTensorType>(launch.getResultTypes()[0]).getRank();
-  auto isLarge = [&](BlockArgument argument) {
-    auto type = dyn_cast<RankedTensorType>(argument.getType());
-    return type && argument != product.leftRows && argument != product.right &&
-           type.getRank() >= std::min<int64_t>(resultRank, 2);
-  };
-  return llvm::any_of(launch.getBody().getArguments(), isLarge);
-}
-
-/// Whether what follows a product is a bias or little else, and no costly function.
-static bool hasLightEpilogue(kernel::LaunchOp launch, const MatrixProduct &product) {
-  return !readsMuch(launch, product) && llvm::none_of(launch.getBody().front(), [](Operation &op) {
-    return op.hasTrait<prim::Costly>();
-  });
-}
-
-/// The tile whose waves over the machine take least: a wide one does more with what it
-/// fetches, a narrow one leaves fewer multiprocessors idle in the last wave. `sharers`: warp groups
-/// that multiply one tile. Where each has its own, what it finishes is not waited for, but the L2
-/// cache is: bytes a cycle to a multiprocessor, when all read.
-static double scheduleWgmma(ScheduleChoice &s, kernel::LaunchOp launch,
-                            const MatrixProduct &product, unsigned sharers, int64_t rows,
-                            const GpuArch &arch) {
-  constexpr double kFixed = 64,
-                   kPipeline = 2500; // cycles until the first step, and of the epilogue
-  // Wide tiles have four stages on their way, others six.
-  constexpr double kEnd = 1000, kL2 = 52, kL2OfWide = 43;
-  // Of all blocks, against those of the other template for wgmma; of windows.
-  constexpr double kStart = 3500, kMeasured = 32, kWindow = 64;
-  // Of 128 rows, whose sums a thread of one group holds: with registers for a light epilogue.
-  constexpr unsigned kMostColumns = 128, kWide = 192;
-  // Half as many rows again take a group 1.6 times as long: where the last wave is fuller for it.
-  constexpr unsigned kRows = 128, kTallRows = 192;
-  constexpr double kTall = 1.6;
-  bool alone = sharers == 1;
-  unsigned most = !alone ? 256 : hasLightEpilogue(launch, product) ? kWide : kMostColumns;
-  s.form = Form::Wgmma;
-  s.threads = MatrixTile::threads();
-  s.rowThreads = alone ? MatrixTile::threads() / (MatrixTile::consumers + 1) : 0;
-  s.mostBlocks = arch.multiprocessors;
-  bool tall = alone && rows >= 0 && !product.window && product.resultBytes <= 2 &&
-              !readsMuch(launch, product);
-  auto steps = double(product.steps());
-  // Results of four bytes are twice as much to store (4096 x 4096 x 4096 of 8-bit integers: 90.5 us
-  // in shared tiles of 256 columns, 82.7 in turns; as tf32, of four times the steps, 336 and 402).
-  auto result = cast<RankedTensorType>(launch.getResultTypes()[0]).getElementType();
-  double pipeline = kPipeline * (result.getIntOrFloatBitWidth() > 16 ? 2 : 1);
-  auto costOf = [&](unsigned height, unsigned columns, double fixed) {
-    int64_t down = rows < 0 ? arch.multiprocessors / 8 : llvm::divideCeil(rows, height);
-    int64_t tiles = down * llvm::divideCeil(product.columns, columns);
-    double waves = double(llvm::divideCeil(tiles, arch.multiprocessors));
-    double bytes = (kRows + columns) * MatrixTile::depth * 2;
-    double end = kEnd + (waves > 1 ? 0 : kPipeline); // one group finishes a tile
-    double l2 = columns > kMostColumns ? kL2OfWide : kL2;
-    double step = std::max(wgmmaStep(columns, 0), bytes / l2) * (height > kRows ? kTall : 1);
-    return alone ? waves * steps * step + end
-                 : waves * (steps * wgmmaStep(columns, fixed) + pipeline);
-  };
-  double least = 0;
-  for (unsigned height : {kRows, kTallRows})
-    for (unsigned columns : {256, 192, 160, 128, 96, 64}) {
-      if (!MatrixTile::isWhole(columns, product) || columns > most || !product.fitsRows(height) ||
-          (product.window && !product.window->fits(columns)) ||
-          (height > kRows && (!tall || columns > kMostColumns)))
-        continue;
-      double cost = costOf(height, columns, kFixed);
-      if (least == 0 || cost < least) {
-        least = cost;
-        s.rows = height;
-        s.columns = columns;
-      }
-    }
-  if (least == 0)
-    return 0;
-  auto tile = MatrixTile::fit(s.rows, s.columns, sharers, product, arch.sharedBytes);
-  s.sharedBytes = tile.sharedBytes();
-  if (multipliesWeights(launch, product.op))
-    s.kept = std::min<int64_t>(tile.stages, product.steps());
-  return costOf(s.rows, s.columns, product.window ? kWindow : kMeasured) + kStart;
-}
-
-/// Stages of a tile's block if `together` of them share a multiprocessor; 0: they do not fit.
-static unsigned stagesOf(WgmmaTile tile, int64_t steps, int64_t together, const GpuArch &arch) {
-  constexpr int64_t kMost = 8, kOfSystem = 1024; // bytes of each block
-  constexpr int64_t kOthers = 64;                // registers of a thread beside its sums
-  int64_t threads = tile.threads(), registers = int64_t(tile.columns) / 2 + kOthers;
-  bool fits = together * threads <= 2048 && together * threads * registers <= GpuArch::registers;
-  int64_t bytes = (arch.sharedBytes + kOfSystem) / together - kOfSystem;
-  tile.stages = std::min(kMost, steps);
-  while (tile.stages > 1 && tile.sharedBytes() > bytes)
-    --tile.stages;
-  return fits && tile.sharedBytes() <= bytes ? tile.stages : 0;
-}
-
-/// What a tile costs in each block of `split`, and the schedule for it; 0 where it does not fit.
-/// `onceBytes`: of operands that come from memory, where one tile reads what no other one does.
-static double wgmmaTileCost(ScheduleChoice &s, WgmmaTile tile, int64_t split, int64_t tiles,
-                            int64_t allSteps, int64_t onceBytes, const GpuArch &arch) {
-  // Measured on an H200: bytes a cycle from L2 to one multiprocessor and to all, and out of
-  // another block's shared memory; cycles of a block beside that, alone and where one follows
-  // another, of meeting, of a step's latency, and of what a thread finishes at once. Clusters leave
-  // multiprocessors idle that they do not divide: of 132, 96 ran in clusters of four at once, and
-  // 120 did not.
-  constexpr double kOne = 60, kAll = 6500, kOther = 12;
-  constexpr double kMemory = 0.87, kClock = 1.8e9; // of the rate that a GPU is said to have
-  constexpr double kStart = 4400, kNext = 6000, kMeeting = 500, kLatency = 900, kUnit = 300;
-  int64_t steps = llvm::divideCeil(allSteps, split), blocks = tiles * split;
-  int64_t usable = split > 1 ? int64_t(arch.multiprocessors) * 3 / 4 : arch.multiprocessors;
-  int64_t each = llvm::divideCeil(blocks, usable), together = std::min<int64_t>(each, 8);
-  for (; together > 0; --together)
-    if ((tile.stages = stagesOf(tile, steps, together, arch)) >= std::min<int64_t>(steps, 3))
-      break;
-  if (together == 0)
-    return 0;
-  double waves = double(llvm::divideCeil(each, together));
-  double bytes = double(steps * tile.stageBytes());
-  double sums = double(tile.rows * tile.columns) * 4 * double(split - 1) / double(split);
-  double multiply = double(each * steps) * wgmmaStep(tile.columns, 64) * tile.rows / 128;
-  double fetch = std::max({double(each) * bytes / kOne, double(blocks) * bytes / kAll, multiply,
-                           waves * kLatency * double(steps) / tile.stages,
-                           double(onceBytes) / (kMemory * double(arch.bytesPerSecond) / kClock)});
-  double finish = double(each) * kUnit * tile.columns / (16 * double(split));
-  double meet = split > 1 ? double(each) * sums / kOther + waves * kMeeting : 0;
-  s.rows = tile.rows;
-  s.columns = tile.columns;
-  s.vectors = tile.stages;
-  s.threads = tile.threads();
-  s.split = split;
-  s.sharedBytes = tile.sharedBytes();
-  return kStart + (waves - 1) * kNext + fetch + meet + finish;
-}
-
-/// One tile a block: the less the tiles of a matrix read, the fewer there are; blocks that share
-/// them pay for reading each other's sums.
-static double scheduleWgmmaTile(ScheduleChoice &s, const MatrixProduct &product, int64_t rows,
-                                const GpuArch &arch) {
-  constexpr int64_t kCluster = 8; // blocks
-  s.form = Form::Wgmma;
-  double least = 0;
-  if (rows < 0)
-    return least;
-  bool bytes = product.instruction(64).sum().isInteger(32);
-  auto tilesOf = [&](unsigned height, unsigned columns) {
-    return int64_t(llvm::divideCeil(rows, height)) *
-           int64_t(llvm::divideCeil(product.columns, columns));
-  };
-  // Windows that keep half of the machine busy have long sums, and no time to meet.
-  bool shares = !product.window || 2 * tilesOf(64, 128) < arch.multiprocessors;
-  // Of few rows each tile has weights of its own, and no cut of them comes sooner than memory gives
-  // them. 64 x 4096 x 4096 took 15.3 us in tiles of 64 x 40, and 17.2 in 64 x 128 and clusters of
-  // three, which read less out of L2 (H100; the weights alone are 11.6).
-  int64_t once = rows <= WgmmaTile::groupRows && !product.window
-                     ? product.columns * product.steps() * MatrixTile::depth * 2
-                     : 0;
-  for (unsigned height : {64, 128})
-    for (unsigned columns = 16; columns <= 128; columns += bytes ? 16 : 8) {
-      bool slices = product.rightByColumns || columns % MatrixTile::sliceColumns == 0;
-      // Measured: 104 columns took as long as 128, or longer.
-      bool whole = columns <= (product.window ? 64 : 96) || columns % 32 == 0;
-      if (!slices || !whole || !product.fitsRows(height) ||
-          (product.window && !product.window->fits(columns)))
-        continue;
-      for (int64_t split = 1; split <= std::min(shares ? kCluster : 1, product.steps()); ++split) {
-        ScheduleChoice choice = s;
-        int64_t steps = llvm::divideCeil(product.steps(), split);
-        if ((split - 1) * steps >= product.steps())
-          continue; // a block would have none
-        double cost = wgmmaTileCost(choice, {height, columns, 0}, split, tilesOf(height, columns),
-                                    product.steps(), once, arch);
-        if (cost == 0 || (least != 0 && cost >= least))
-          continue;
-        least = cost;
-        s = choice;
-      }
-    }
-  return least;
-}
 
 /// Slices on their way: enough for the latency of memory, if two blocks fit then. Few rows do
 /// little else than to wait for memory.
@@ -349,54 +160,6 @@ static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, bool gat
     }
   }
   return multiply;
-}
-
-/// Rows of a product's matrix; -1: not known.
-static int64_t rowsOf(const MatrixProduct &product) {
-  return volumeOf(tensorType(product.rows()).getShape().take_front(product.rowAxes));
-}
-
-/// The templates for wgmma that take a product, best first, and the estimate of the first.
-static double scheduleWgmmas(SmallVector<ScheduleChoice> &all, const ScheduleChoice &start,
-                             kernel::LaunchOp launch, const GpuArch &arch, bool tf32) {
-  std::optional<MatrixProduct> operands = matrixOperands(launch);
-  if (arch.matrixUnit != MatrixUnit::Wgmma || !operands ||
-      (tensorType(operands->left).getElementType().isF32() && !tf32))
-    return 0;
-  int64_t rows = rowsOf(*operands);
-  std::optional<MatrixProduct> copied = matrixProduct(launch);
-  ScheduleChoice persistent = start, alone = start, tile = start;
-  double persistentCost = 0, aloneCost = 0;
-  if (copied) {
-    persistentCost = scheduleWgmma(persistent, launch, *copied, MatrixTile::consumers, rows, arch);
-    aloneCost = scheduleWgmma(alone, launch, *copied, 1, rows, arch);
-  }
-  double tileCost = scheduleWgmmaTile(tile, *operands, rows, arch);
-  if (tileCost && multipliesWeights(launch, operands->op))
-    tile.kept = std::min<int64_t>(tile.vectors, llvm::divideCeil(operands->steps(), tile.split));
-  if (persistentCost)
-    all.push_back(persistent);
-  if (aloneCost)
-    all.insert(aloneCost < persistentCost ? all.begin() : all.end(), alone);
-  persistentCost = std::min(persistentCost, aloneCost);
-  // Measured where a multiprocessor has up to three tiles; beyond, tile after tile is as good.
-  constexpr int64_t kTilesEach = 3;
-  auto tilesAlong = [](int64_t extent, unsigned size) {
-    return int64_t(llvm::divideCeil(extent, size));
-  };
-  auto tilesOf = [&](const ScheduleChoice &choice) {
-    return tilesAlong(rows, choice.rows) * tilesAlong(operands->columns, choice.columns);
-  };
-  bool few = tileCost && tilesOf(tile) * tile.split <= kTilesEach * arch.multiprocessors;
-  // Measured: one tile a multiprocessor, none of which is finished while another is multiplied.
-  constexpr double kOfSingle = 128; // cycles of a step
-  double against = persistentCost;
-  if (few && persistentCost && !operands->window && tilesOf(all.front()) <= arch.multiprocessors)
-    against += kOfSingle * double(operands->steps());
-  bool first = tileCost && (!persistentCost || (few && tileCost < against));
-  if (tileCost)
-    all.insert(first ? all.begin() : all.end(), tile);
-  return first ? tileCost : persistentCost;
 }
 
 /// Whether a product is one of several matrices.

@@ -60,6 +60,13 @@ void scheduleAttention(llvm::SmallVector<ScheduleChoice> &all, kernel::LaunchOp 
 void scheduleProducts(llvm::SmallVector<ScheduleChoice> &all, kernel::LaunchOp launch,
                       const GpuArch &arch, bool tf32);
 
+/// The templates for wgmma that take a product, best first, and the estimate of the first; 0 if
+/// none does. `start`: nothing is chosen yet.
+double scheduleWgmmas(llvm::SmallVector<ScheduleChoice> &all, const ScheduleChoice &start,
+                      kernel::LaunchOp launch, const GpuArch &arch, bool tf32);
+/// Whether nobody writes the right operand of a product while a model runs: it is a weight.
+bool multipliesWeights(kernel::LaunchOp launch, mlir::Operation *product);
+
 /// The way to run such a launch in the general form: large tiles read shared memory less often, if
 /// there are enough of them.
 void scheduleExactProduct(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);

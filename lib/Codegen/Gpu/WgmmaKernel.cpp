@@ -3,14 +3,15 @@
 // One block a multiprocessor computes tile after tile of the result. One warp of its
 // first warp group fetches: it keeps a ring of stages filled with slices of both
 // operands by bulk tensor copies (TMA), which write them swizzled as wgmma reads them and
-// report to the stage's "full" barrier. The other two warp groups multiply, half of the
-// tile's rows each, one wgmma chain in flight while the next stage is awaited, and give a
-// stage back through its "empty" barrier when the chain that read it is done. Registers
+// report to the stage's "full" barrier. The other two or three warp groups multiply, an equal
+// part of the tile's rows each, one wgmma chain in flight while the next stage is awaited, and
+// give a stage back through its "empty" barrier when the chain that read it is done. Registers
 // move from the fetching group to the multiplying ones (setmaxnreg).
 //
-// Or each group multiplies tiles of its own, in turns: one starts its products when the other has
-// started all of its tile, and finishes its tile while the other's products run. Tiles are half as
-// large then, and more is read from the L2 cache; but what follows short sums costs nothing.
+// Or each of two groups multiplies tiles of its own, in turns: one starts its products when the
+// other has started all of its tile, and finishes its tile while the other's products run. Tiles
+// are half as large then, and more is read from the L2 cache; but what follows short sums costs
+// nothing.
 //
 // What follows the product is in WgmmaEpilogue.cpp.
 //
@@ -140,7 +141,7 @@ void WgmmaEmitter::prepare() {
       NVVM::MBarrierInitOp::create(b, full(c(i)), c(1), Value());
       NVVM::MBarrierInitOp::create(b, empty(c(i)), c(t.sharers), Value());
     }
-    for (unsigned i = 0; p.residual && i < MatrixTile::consumers; ++i)
+    for (unsigned i = 0; p.residual && i < t.consumers; ++i)
       NVVM::MBarrierInitOp::create(b, sharedAt(c(t.residualOffset(i))), c(1), Value());
     NVVM::FenceMbarrierInitOp::create(b);
   });
@@ -247,7 +248,7 @@ void WgmmaEmitter::fetchRight(Value firstRow, Value firstColumn, Value step, Val
 //===----------------------------------------------------------------------===//
 
 void WgmmaEmitter::compute() {
-  NVVM::SetMaxRegisterOp::create(b, 240, NVVM::SetMaxRegisterAction::increase);
+  NVVM::SetMaxRegisterOp::create(b, t.registers(), NVVM::SetMaxRegisterAction::increase);
   consumer = sub(shr(warp, 2), c(1));
   leads = equal(band(tid, 127), c(0));
   epilogue.emplace(f, p, t, WgmmaEpilogue::Group{shared, tid, warp, consumer, leads});
@@ -257,7 +258,7 @@ void WgmmaEmitter::compute() {
   if (t.isShared()) {
     forTiles(block, grid, start, body);
   } else {
-    static_assert(MatrixTile::consumers == 2);
+    static_assert(MatrixTile::turns == 2);
     Value isSecond = equal(consumer, c(1));
     Place second = skipTile(start);
     start = {arith::SelectOp::create(b, isSecond, second.stage, start.stage),
@@ -293,18 +294,17 @@ void WgmmaEmitter::giveBack(Value stage) {
   f.when(leads, [&] { arriveAtBarrier(b, empty(stage)); });
 }
 
-constexpr int64_t kFirstTurnBarrier = MatrixTile::consumers + 1; // after those of storeRows
+constexpr int64_t kFirstTurnBarrier = MatrixTile::turns + 1; // after those of storeRows
 
 /// Waits until the other group has started all products of its tile: no barrier of a stage is then
 /// a whole turn ahead of the phase that is waited for.
 void WgmmaEmitter::awaitTurn() {
   NVVM::BarrierOp::create(b, Type(), add(consumer, c(kFirstTurnBarrier)),
-                          c(MatrixTile::consumers * 128), NVVM::BarrierReductionAttr(), Value());
+                          c(MatrixTile::turns * 128), NVVM::BarrierReductionAttr(), Value());
 }
 
 void WgmmaEmitter::passTurn(Value group) {
-  NVVM::BarrierArriveOp::create(b, add(group, c(kFirstTurnBarrier)),
-                                c(MatrixTile::consumers * 128));
+  NVVM::BarrierArriveOp::create(b, add(group, c(kFirstTurnBarrier)), c(MatrixTile::turns * 128));
 }
 
 Place WgmmaEmitter::computeTile(Value number, Place place) {

@@ -1,0 +1,342 @@
+//===- WgmmaSchedule.cpp - How a product is cut for wgmma -----------------===//
+//
+// The models behind schedules of the two templates for the matrix units of sm_90a: tile after tile
+// (WgmmaKernel.cpp), and one tile a block (WgmmaTileKernel.cpp). Estimates are in cycles of a
+// multiprocessor; they rank tiles, and the two templates where both take a product.
+//
+//===----------------------------------------------------------------------===//
+#include "ScheduleChoice.h"
+#include "WgmmaTile.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+/// Cycles of the matrix units for a step of 128 rows and 128 bytes of k, which costs as much as
+/// `fixed` columns beside its own.
+static double wgmmaStep(unsigned columns, double fixed) {
+  constexpr double kCycles = 4; // of a column
+  return (columns + fixed) * kCycles;
+}
+
+/// Whether what follows a product reads more than a bias or two: something of the result's size.
+static bool readsMuch(kernel::LaunchOp launch, const MatrixProduct &product) {
+  int64_t resultRank = cast<RankedTensorType>(launch.getResultTypes()[0]).getRank();
+  auto isLarge = [&](BlockArgument argument) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    return type && argument != product.leftRows && argument != product.right &&
+           type.getRank() >= std::min<int64_t>(resultRank, 2);
+  };
+  return llvm::any_of(launch.getBody().getArguments(), isLarge);
+}
+
+/// Whether what follows a product has a costly function.
+static bool computesMuch(kernel::LaunchOp launch) {
+  return llvm::any_of(launch.getBody().front(),
+                      [](Operation &op) { return op.hasTrait<prim::Costly>(); });
+}
+
+namespace {
+
+/// How blocks of the template that computes tile after tile may share the work.
+struct WgmmaShape {
+  unsigned rows, consumers, sharers;
+
+  bool isAlone() const { return sharers == 1; }
+};
+
+/// What a product costs in such tiles.
+class WgmmaCosts {
+public:
+  WgmmaCosts(kernel::LaunchOp launch, const MatrixProduct &product, int64_t rows,
+             const GpuArch &arch)
+      : product(product), arch(arch), rows(rows), costly(computesMuch(launch)),
+        residual(readsMuch(launch, product)) {}
+
+  bool takes(WgmmaShape shape, unsigned columns) const;
+  /// Ranks tiles of a product of matrices: fitted to 266 times of 22 products of bf16
+  /// (gpu-code.md).
+  double of(WgmmaShape shape, unsigned columns) const;
+  /// Ranks tiles of windows, and this template against others, which have the same constants of a
+  /// launch. `fixed`: columns that a step of shared tiles costs beside its own.
+  double beside(WgmmaShape shape, unsigned columns, double fixed) const;
+
+private:
+  double step(WgmmaShape shape, unsigned columns, double busy) const;
+
+  const MatrixProduct &product;
+  const GpuArch &arch;
+  int64_t rows;
+  bool costly, residual;
+};
+
+} // namespace
+
+bool WgmmaCosts::takes(WgmmaShape shape, unsigned columns) const {
+  // Registers of a thread beside its sums: for a light epilogue, or for any.
+  constexpr unsigned kMostAlone = 128, kMostLight = 192, kMostOfThree = 192, kMost = 256;
+  constexpr unsigned kUsualRows = 128;
+  if (!MatrixTile::isWhole(columns, product) || !product.fitsRows(shape.rows) ||
+      (product.window && !product.window->fits(columns)))
+    return false;
+  if (shape.rows > kUsualRows &&
+      (rows < 0 || product.window || product.resultBytes > 2 || (shape.isAlone() && residual)))
+    return false;
+  if (!shape.isAlone())
+    return columns <= (shape.consumers > MatrixTile::turns ? kMostOfThree : kMost);
+  bool light = shape.rows == kUsualRows && !costly && !residual;
+  return columns <= (light ? kMostLight : kMostAlone);
+}
+
+/// Of one tile. `busy`: the part of the machine that has tiles.
+double WgmmaCosts::step(WgmmaShape shape, unsigned columns, double busy) const {
+  constexpr double kShared = 0.8, kLatency = 2300, kOfThree = 1.05;
+  // A row of a slice that is no whole line of memory: in one multiprocessor, and where all read.
+  constexpr double kRow = 2.8, kRowOfAll = 4.1;
+  double r = shape.rows, c = columns;
+  double multiply = wgmmaStep(columns, 0) * r / 128;
+  if (shape.consumers > MatrixTile::turns)
+    multiply *= kOfThree;
+  // Each 64 rows are read with all columns, and copies write both.
+  double shared = kShared * (2 * r + c + r * c / 64);
+  bool whole = product.window || product.inner % MatrixTile::depth == 0;
+  double fetch = whole ? 0 : (r + c) * std::max(kRow, kRowOfAll * busy);
+  auto tile = MatrixTile::fit(shape.rows, columns, shape.consumers, shape.sharers, product,
+                              arch.sharedBytes);
+  return std::max({multiply, shared, fetch, kLatency / tile.stages});
+}
+
+/// Cycles until the first step, of all tiles of a block, and of the end. A busy machine is limited
+/// by power, so that its clock falls with what it multiplies: idle waves cost less than they last.
+double WgmmaCosts::of(WgmmaShape shape, unsigned columns) const {
+  constexpr double kStart = 6.7, kFinish = 1740, kSum = 0.086, kCostly = 0.177, kResidual = 0.037;
+  constexpr double kTurn = 260, kStored = 0.03, kPower = 0.097;
+  int64_t down = rows < 0 ? arch.multiprocessors / 8 : llvm::divideCeil(rows, shape.rows);
+  int64_t tiles = down * llvm::divideCeil(product.columns, columns);
+  double waves = double(llvm::divideCeil(tiles, arch.multiprocessors));
+  double busy = std::min(1.0, double(tiles) / arch.multiprocessors);
+  // Results of four bytes are twice as much to store (4096 x 4096 x 4096 of 8-bit integers: 90.5 us
+  // in shared tiles of 256 columns, 82.7 in turns; as tf32, of four times the steps, 336 and 402).
+  double wide = product.resultBytes > 2 ? 2 : 1;
+  double sums = double(shape.isAlone() ? shape.rows : shape.rows / shape.sharers) * columns;
+  double finish =
+      wide * (kFinish + sums * (kSum + (costly ? kCostly : 0) + (residual ? kResidual : 0)));
+  double multiply = double(product.steps()) * step(shape, columns, busy);
+  double cycles = kStart * (shape.rows + columns) + kStored * shape.rows * columns;
+  cycles += shape.isAlone() ? waves * std::max(multiply + kTurn, (multiply + finish) / 2) + finish
+                            : waves * (multiply + finish);
+  double used = double(tiles * product.steps()) * wgmmaStep(columns, 0) * shape.rows / 128 /
+                (cycles * arch.multiprocessors);
+  return cycles * std::pow(used, kPower);
+}
+
+double WgmmaCosts::beside(WgmmaShape shape, unsigned columns, double fixed) const {
+  constexpr double kPipeline = 2500; // cycles until the first step, and of the epilogue
+  // Wide tiles have four stages on their way, others six: bytes a cycle from L2.
+  constexpr double kEnd = 1000, kL2 = 52, kL2OfWide = 43;
+  constexpr unsigned kMostColumns = 128;
+  constexpr double kTall = 1.6; // of half as many rows again
+  int64_t down = rows < 0 ? arch.multiprocessors / 8 : llvm::divideCeil(rows, shape.rows);
+  int64_t tiles = down * llvm::divideCeil(product.columns, columns);
+  double waves = double(llvm::divideCeil(tiles, arch.multiprocessors));
+  auto steps = double(product.steps());
+  if (!shape.isAlone()) {
+    double step = wgmmaStep(columns, fixed) * shape.rows / 128;
+    return waves * (steps * step + kPipeline * (product.resultBytes > 2 ? 2 : 1));
+  }
+  double bytes = double(128 + columns) * MatrixTile::depth * 2;
+  double step = std::max(wgmmaStep(columns, 0), bytes / (columns > kMostColumns ? kL2OfWide : kL2));
+  double end = kEnd + (waves > 1 ? 0 : kPipeline); // one group finishes a tile
+  return waves * steps * step * (shape.rows > 128 ? kTall : 1) + end;
+}
+
+/// The tile whose waves over the machine take least: a wide one does more with what it
+/// fetches, a narrow one leaves fewer multiprocessors idle in the last wave. `shapes`: of which one
+/// is taken. Gives what ranks it among tiles of the template, and against other templates.
+static std::pair<double, double> scheduleWgmma(ScheduleChoice &s, kernel::LaunchOp launch,
+                                               const MatrixProduct &product,
+                                               ArrayRef<WgmmaShape> shapes, int64_t rows,
+                                               const GpuArch &arch) {
+  constexpr double kRanked = 64, kMeasured = 32, kWindow = 64; // columns
+  constexpr double kStart = 3500;                              // cycles
+  WgmmaCosts costs(launch, product, rows, arch);
+  double least = 0;
+  WgmmaShape best{};
+  for (WgmmaShape shape : shapes)
+    for (unsigned columns : {256, 192, 160, 128, 96, 64}) {
+      if (!costs.takes(shape, columns))
+        continue;
+      double cost =
+          product.window ? costs.beside(shape, columns, kRanked) : costs.of(shape, columns);
+      if (least == 0 || cost < least) {
+        least = cost;
+        best = shape;
+        s.columns = columns;
+      }
+    }
+  if (least == 0)
+    return {0, 0};
+  auto tile = MatrixTile::fit(best.rows, s.columns, best.consumers, best.sharers, product,
+                              arch.sharedBytes);
+  s.form = Form::Wgmma;
+  s.rows = best.rows;
+  s.threads = tile.threads();
+  s.rowThreads = best.isAlone() ? 128 : 0;
+  s.mostBlocks = arch.multiprocessors;
+  s.sharedBytes = tile.sharedBytes();
+  if (multipliesWeights(launch, product.op))
+    s.kept = std::min<int64_t>(tile.stages, product.steps());
+  double against = costs.beside(best, s.columns, product.window ? kWindow : kMeasured) + kStart;
+  return {product.window ? against : least, against};
+}
+
+/// Stages of a tile's block if `together` of them share a multiprocessor; 0: they do not fit.
+static unsigned stagesOf(WgmmaTile tile, int64_t steps, int64_t together, const GpuArch &arch) {
+  constexpr int64_t kMost = 8, kOfSystem = 1024; // bytes of each block
+  constexpr int64_t kOthers = 64;                // registers of a thread beside its sums
+  int64_t threads = tile.threads(), registers = int64_t(tile.columns) / 2 + kOthers;
+  bool fits = together * threads <= 2048 && together * threads * registers <= GpuArch::registers;
+  int64_t bytes = (arch.sharedBytes + kOfSystem) / together - kOfSystem;
+  tile.stages = std::min(kMost, steps);
+  while (tile.stages > 1 && tile.sharedBytes() > bytes)
+    --tile.stages;
+  return fits && tile.sharedBytes() <= bytes ? tile.stages : 0;
+}
+
+/// What a tile costs in each block of `split`, and the schedule for it; 0 where it does not fit.
+/// `onceBytes`: of operands that come from memory, where one tile reads what no other one does.
+static double wgmmaTileCost(ScheduleChoice &s, WgmmaTile tile, int64_t split, int64_t tiles,
+                            int64_t allSteps, int64_t onceBytes, const GpuArch &arch) {
+  // Measured on an H200: bytes a cycle from L2 to one multiprocessor and to all, and out of
+  // another block's shared memory; cycles of a block beside that, alone and where one follows
+  // another, of meeting, of a step's latency, and of what a thread finishes at once. Clusters leave
+  // multiprocessors idle that they do not divide: of 132, 96 ran in clusters of four at once, and
+  // 120 did not.
+  constexpr double kOne = 60, kAll = 6500, kOther = 12;
+  constexpr double kMemory = 0.87, kClock = 1.8e9; // of the rate that a GPU is said to have
+  constexpr double kStart = 4400, kNext = 6000, kMeeting = 500, kLatency = 900, kUnit = 300;
+  int64_t steps = llvm::divideCeil(allSteps, split), blocks = tiles * split;
+  int64_t usable = split > 1 ? int64_t(arch.multiprocessors) * 3 / 4 : arch.multiprocessors;
+  int64_t each = llvm::divideCeil(blocks, usable), together = std::min<int64_t>(each, 8);
+  for (; together > 0; --together)
+    if ((tile.stages = stagesOf(tile, steps, together, arch)) >= std::min<int64_t>(steps, 3))
+      break;
+  if (together == 0)
+    return 0;
+  double waves = double(llvm::divideCeil(each, together));
+  double bytes = double(steps * tile.stageBytes());
+  double sums = double(tile.rows * tile.columns) * 4 * double(split - 1) / double(split);
+  double multiply = double(each * steps) * wgmmaStep(tile.columns, 64) * tile.rows / 128;
+  double fetch = std::max({double(each) * bytes / kOne, double(blocks) * bytes / kAll, multiply,
+                           waves * kLatency * double(steps) / tile.stages,
+                           double(onceBytes) / (kMemory * double(arch.bytesPerSecond) / kClock)});
+  double finish = double(each) * kUnit * tile.columns / (16 * double(split));
+  double meet = split > 1 ? double(each) * sums / kOther + waves * kMeeting : 0;
+  s.rows = tile.rows;
+  s.columns = tile.columns;
+  s.vectors = tile.stages;
+  s.threads = tile.threads();
+  s.split = split;
+  s.sharedBytes = tile.sharedBytes();
+  return kStart + (waves - 1) * kNext + fetch + meet + finish;
+}
+
+/// One tile a block: the less the tiles of a matrix read, the fewer there are; blocks that share
+/// them pay for reading each other's sums.
+static double scheduleWgmmaTile(ScheduleChoice &s, const MatrixProduct &product, int64_t rows,
+                                const GpuArch &arch) {
+  constexpr int64_t kCluster = 8; // blocks
+  s.form = Form::Wgmma;
+  double least = 0;
+  if (rows < 0)
+    return least;
+  bool bytes = product.instruction(64).sum().isInteger(32);
+  auto tilesOf = [&](unsigned height, unsigned columns) {
+    return int64_t(llvm::divideCeil(rows, height)) *
+           int64_t(llvm::divideCeil(product.columns, columns));
+  };
+  // Windows that keep half of the machine busy have long sums, and no time to meet.
+  bool shares = !product.window || 2 * tilesOf(64, 128) < arch.multiprocessors;
+  // Of few rows each tile has weights of its own, and no cut of them comes sooner than memory gives
+  // them. 64 x 4096 x 4096 took 15.3 us in tiles of 64 x 40, and 17.2 in 64 x 128 and clusters of
+  // three, which read less out of L2 (H100; the weights alone are 11.6).
+  int64_t once = rows <= WgmmaTile::groupRows && !product.window
+                     ? product.columns * product.steps() * MatrixTile::depth * 2
+                     : 0;
+  for (unsigned height : {64, 128})
+    for (unsigned columns = 16; columns <= 128; columns += bytes ? 16 : 8) {
+      bool slices = product.rightByColumns || columns % MatrixTile::sliceColumns == 0;
+      // Measured: 104 columns took as long as 128, or longer.
+      bool whole = columns <= (product.window ? 64 : 96) || columns % 32 == 0;
+      if (!slices || !whole || !product.fitsRows(height) ||
+          (product.window && !product.window->fits(columns)))
+        continue;
+      for (int64_t split = 1; split <= std::min(shares ? kCluster : 1, product.steps()); ++split) {
+        ScheduleChoice choice = s;
+        int64_t steps = llvm::divideCeil(product.steps(), split);
+        if ((split - 1) * steps >= product.steps())
+          continue; // a block would have none
+        double cost = wgmmaTileCost(choice, {height, columns, 0}, split, tilesOf(height, columns),
+                                    product.steps(), once, arch);
+        if (cost == 0 || (least != 0 && cost >= least))
+          continue;
+        least = cost;
+        s = choice;
+      }
+    }
+  return least;
+}
+
+/// Rows of a product's matrix; -1: not known.
+static int64_t rowsOf(const MatrixProduct &product) {
+  return volumeOf(tensorType(product.rows()).getShape().take_front(product.rowAxes));
+}
+
+double device::scheduleWgmmas(SmallVector<ScheduleChoice> &all, const ScheduleChoice &start,
+                              kernel::LaunchOp launch, const GpuArch &arch, bool tf32) {
+  std::optional<MatrixProduct> operands = matrixOperands(launch);
+  if (arch.matrixUnit != MatrixUnit::Wgmma || !operands ||
+      (tensorType(operands->left).getElementType().isF32() && !tf32))
+    return 0;
+  int64_t rows = rowsOf(*operands);
+  std::optional<MatrixProduct> copied = matrixProduct(launch);
+  ScheduleChoice persistent = start, alone = start, tile = start;
+  double persistentCost = 0, aloneCost = 0, against = 0;
+  if (copied) {
+    constexpr WgmmaShape kShared[] = {{128, 2, 2}, {192, 3, 3}},
+                         kAlone[] = {{128, 2, 1}, {192, 2, 1}};
+    double aloneAgainst = 0;
+    std::tie(persistentCost, against) =
+        scheduleWgmma(persistent, launch, *copied, kShared, rows, arch);
+    std::tie(aloneCost, aloneAgainst) = scheduleWgmma(alone, launch, *copied, kAlone, rows, arch);
+    if (aloneAgainst)
+      against = std::min(against, aloneAgainst);
+  }
+  double tileCost = scheduleWgmmaTile(tile, *operands, rows, arch);
+  if (tileCost && multipliesWeights(launch, operands->op))
+    tile.kept = std::min<int64_t>(tile.vectors, llvm::divideCeil(operands->steps(), tile.split));
+  if (persistentCost)
+    all.push_back(persistent);
+  if (aloneCost)
+    all.insert(aloneCost < persistentCost ? all.begin() : all.end(), alone);
+  // Measured where a multiprocessor has up to three tiles; beyond, tile after tile is as good.
+  constexpr int64_t kTilesEach = 3;
+  auto tilesAlong = [](int64_t extent, unsigned size) {
+    return int64_t(llvm::divideCeil(extent, size));
+  };
+  auto tilesOf = [&](const ScheduleChoice &choice) {
+    return tilesAlong(rows, choice.rows) * tilesAlong(operands->columns, choice.columns);
+  };
+  bool few = tileCost && tilesOf(tile) * tile.split <= kTilesEach * arch.multiprocessors;
+  // Measured: one tile a multiprocessor, none of which is finished while another is multiplied.
+  constexpr double kOfSingle = 128; // cycles of a step
+  double cost = against;
+  if (few && persistentCost && !operands->window && tilesOf(all.front()) <= arch.multiprocessors)
+    cost += kOfSingle * double(operands->steps());
+  bool first = tileCost && (!persistentCost || (few && tileCost < cost));
+  if (tileCost)
+    all.insert(first ? all.begin() : all.end(), tile);
+  return first ? tileCost : against;
+}
