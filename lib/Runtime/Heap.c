@@ -262,7 +262,7 @@ void tcc_heap_end_run(struct tcc_heap *heap) {
     keep(heap, block);
   }
   ++heap->run;
-  if (heap->run % KEEP_RUNS == 0 && heap->run > KEEP_RUNS)
+  if (heap->run % KEEP_RUNS == 0 && heap->run > KEEP_RUNS && !heap->stays)
     trim(heap, heap->run - KEEP_RUNS);
   pthread_mutex_unlock(&heap->lock);
 }

@@ -90,8 +90,8 @@ void tcc_heap_free(struct tcc_heap *heap, void *bytes);
 /* The block leaves the run and lives until tcc_heap_return, from any thread. */
 struct tcc_block *tcc_heap_hand_out(struct tcc_heap *heap, void *bytes);
 void tcc_heap_return(struct tcc_block *block);
-/* `stays`: blocks of this run are not given up before the heap is closed. Without a call they may
- * be. */
+/* `stays`: no block is given up at the end of this run, and those that it takes not before the heap
+ * is closed. */
 void tcc_heap_begin_run(struct tcc_heap *heap, bool stays);
 /* Takes back what the run left behind, and gives up blocks that no recent run needed. */
 void tcc_heap_end_run(struct tcc_heap *heap);

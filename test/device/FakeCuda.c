@@ -18,6 +18,14 @@ enum { MOST_HELD = 256 };
 static uint64_t held[MOST_HELD][3];
 static int holds, num_held;
 
+/* From now on what is put into streams other than the default one is recorded into a graph, which
+ * is not replayed. Who allocates or frees memory meanwhile spoils it. */
+static int capturing, spoiled;
+void fake_cuda_capture(int on) {
+  capturing = on;
+  spoiled = 0;
+}
+
 /* Memory that was given out. */
 enum { MOST_BLOCKS = 4096 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -52,10 +60,6 @@ int fake_cuda_waits(void) { return waits; }
 /* Launches that may start before the work before them ends. */
 int fake_cuda_early(void) { return early; }
 int fake_cuda_allocations(void) { return allocations; }
-/* From now on what is put into streams other than the default one is recorded into a graph, which
- * is not replayed. */
-static int capturing;
-void fake_cuda_capture(int on) { capturing = on; }
 /* What was opened and not closed again; contexts that were pushed and not popped. */
 void fake_cuda_state(int *open, int *pushed, int *called, int *launched) {
   *open = live;
@@ -169,6 +173,9 @@ CUresult cuFuncSetAttribute(void *function, int attribute, int value) {
 }
 CUresult cuMemAlloc_v2(uint64_t *memory, size_t bytes) {
   CALL();
+  spoiled |= capturing;
+  if (capturing)
+    return 900;
   if (bytes > (size_t)1 << 30 || ++allocations == fail_alloc)
     return 2;
   *memory = (uint64_t)(uintptr_t)aligned_alloc(256, (bytes + 255) / 256 * 256);
@@ -185,6 +192,7 @@ CUresult cuMemAlloc_v2(uint64_t *memory, size_t bytes) {
   return 0;
 }
 CUresult cuMemFree_v2(uint64_t memory) {
+  spoiled |= capturing;
   pthread_mutex_lock(&lock);
   for (int i = 0; i < MOST_BLOCKS; ++i)
     if (blocks[i].at == memory)
@@ -280,6 +288,8 @@ struct launch_config {
 CUresult cuLaunchKernelEx(const struct launch_config *config, void *function, void **parameters,
                           void **extra) {
   CALL();
+  if (spoiled)
+    return 901;
   uint64_t words[3];
   if (config->grid[1] * config->grid[2] * config->block[1] * config->block[2] != 1 ||
       !parameters == !extra || config->num_attributes > 1 ||
