@@ -317,23 +317,23 @@ static std::optional<unsigned> pointBits(kernel::LaunchOp launch) {
   return bits;
 }
 
-/// Bits of the narrowest element that is stored.
-static unsigned resultBits(kernel::LaunchOp launch) {
-  unsigned bits = std::numeric_limits<unsigned>::max();
+/// Bytes of the narrowest element that is stored.
+static unsigned resultBytes(kernel::LaunchOp launch) {
+  unsigned bytes = std::numeric_limits<unsigned>::max();
   for (Type type : launch.getResultTypes())
-    bits = std::min(bits, cast<RankedTensorType>(type).getElementTypeBitWidth());
-  return bits;
+    bytes = std::min(bytes, unsigned(elementBytes(getElementTypeOrSelf(type))));
+  return bytes;
 }
 
 /// Whether little is done with numbers of 32 bits and more but to store them in fewer. Where
 /// machines narrow two vectors to one, whole vectors of results take a few instructions, parts of
 /// them as many each.
 static bool isNarrowingCast(kernel::LaunchOp launch) {
-  constexpr unsigned kMostOperators = 3, kBits = 32;
+  constexpr unsigned kMostOperators = 3, kBytes = 4;
   unsigned operators = 0;
   for (Operation &op : launch.getBody().front().without_terminator())
     operators += prim::isElementwise(&op);
-  return operators <= kMostOperators && resultBits(launch) < kBits;
+  return operators <= kMostOperators && resultBytes(launch) < kBytes;
 }
 
 /// Lanes of 32 bits, or as many as a vector has of narrower elements where there are no others.
@@ -349,7 +349,7 @@ static unsigned pointLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
   if (*bits < kBits)
     return cpu.lanes(std::max(*bits, kLeast));
   if (cpu.vectorRegisters < kManyRegisters && isNarrowingCast(launch))
-    return cpu.lanes(std::max(resultBits(launch), kLeast));
+    return cpu.lanes(8 * resultBytes(launch));
   if (*bits > kBits)
     return lanes;
   for (Operation &op : launch.getBody().front().without_terminator()) {
@@ -388,7 +388,7 @@ static bool onlyMoves(kernel::LaunchOp launch) {
 /// library does by the machine's own instructions for so many bytes.
 static int64_t leastCopied(kernel::LaunchOp launch) {
   constexpr int64_t kLeastBytes = 16384;
-  return llvm::divideCeil(kLeastBytes, llvm::divideCeil(resultBits(launch), 8));
+  return llvm::divideCeil(kLeastBytes, resultBytes(launch));
 }
 
 /// Of runs that are copied, which are the faster the longer they are: as long as some tasks remain
