@@ -1,6 +1,6 @@
 #!/bin/bash
 # shellcheck disable=SC2317 # parts are called by their names
-# What scripts/gpu-test packed, on a machine with a GPU: run [launches|kernels|conformance|operators|models|sanitize|bench [OPTION...]]
+# What scripts/gpu-test packed, on a machine with a GPU: run [launches|kernels|conformance|operators|models|graphs|sanitize|bench [OPTION...]]
 cd "$(dirname "$0")" || exit 2
 packed=$PWD
 here=${TCC_GPU_FOLDER:-/tmp/tcc-gpu-$(cksum < content.tar.xz | cut -d' ' -f1)}
@@ -34,6 +34,7 @@ operators() { # samples of PyTorch's operators, against PyTorch on the CPU
   python3 "$scripts/models/aten_sweep.py" --flags "--arch $arch" --dtypes float32,bfloat16,int64 --samples 2 "$@" || status=1
 }
 models() { python3 "$scripts/device/gpu_models.py" "$@" || status=1; }
+graphs() { python3 "$scripts/device/gpu_graphs.py" || status=1; }
 sanitize() {
   command -v compute-sanitizer > /dev/null || { echo "no compute-sanitizer on this machine"; return; }
   for set in launches wgmma wgmma_tile wgmma_attention; do
@@ -49,7 +50,7 @@ bench() { python3 "$scripts/bench/gpu.py" --json "${OUT:-$packed}/gpu.json" "$@"
 if [ $# -gt 0 ]; then
   "$@"
 else
-  for part in launches kernels conformance operators models sanitize bench; do
+  for part in launches kernels conformance operators models graphs sanitize bench; do
     echo "== $part"
     $part
   done
