@@ -32,12 +32,13 @@ func.func @loops(%x: tensor<8192x4096xf32>, %y: tensor<?x64xf32>, %z: tensor<40x
   return
 }
 
-// Points of rows of any length are numbered through; elsewhere several shorter vectors make sixteen bytes; functions of narrow numbers take two, with one operand, but not with two.
+// Points of rows of any length are numbered through; elsewhere several shorter vectors make sixteen bytes; functions of narrow numbers take two, with one operand, but not with two, and those that branch four.
 // CHECK-LABEL: @vectors
 // CHECK: sm_90a = <form = loop, threads = 256, lanes = 4, index_bits = 32>>}
 // CHECK: sm_90a = <form = loop, threads = 256, lanes = 2, vectors = 2, index_bits = 32>>}
 // CHECK: sm_90a = <form = loop, threads = 128, lanes = 8, vectors = 2, index_bits = 32>>}
 // CHECK: sm_90a = <form = loop, threads = 256, lanes = 8, index_bits = 32>>}
+// CHECK: sm_90a = <form = loop, threads = 64, lanes = 8, vectors = 4, index_bits = 32>>}
 func.func @vectors(%x: tensor<524288x6xf32>, %y: tensor<8192x4096xbf16>, %f: tensor<6xf32>) {
   %0 = kernel.launch loop "neg" ins(%x : tensor<524288x6xf32>) sizes() {
   ^bb0(%a: tensor<524288x6xf32>):
@@ -60,6 +61,11 @@ func.func @vectors(%x: tensor<524288x6xf32>, %y: tensor<8192x4096xbf16>, %f: ten
     %c = prim.tanh %a : (tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
     %d = prim.mul %c, %b : (tensor<8192x4096xbf16>, tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
     kernel.yield %d : tensor<8192x4096xbf16>
+  } -> tensor<8192x4096xbf16>
+  %4 = kernel.launch loop "sin" ins(%y : tensor<8192x4096xbf16>) sizes() {
+  ^bb0(%a: tensor<8192x4096xbf16>):
+    %b = prim.sin %a : (tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+    kernel.yield %b : tensor<8192x4096xbf16>
   } -> tensor<8192x4096xbf16>
   return
 }

@@ -202,7 +202,14 @@ static void scheduleLoop(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
   // blocks half as large.
   unsigned functions = llvm::count_if(
       launch.getBody().front(), [](Operation &op) { return op.hasTrait<prim::VeryCostly>(); });
-  if (widest <= 2 && functions >= std::max(1u, inputs) && canDouble()) {
+  if (widest > 2 || functions < std::max(1u, inputs) || !canDouble())
+    return;
+  s.vectors *= 2;
+  s.threads /= 2;
+  // Those that branch, for large arguments, wait there for each vector: more of them are on their
+  // way at once.
+  if (llvm::any_of(launch.getBody().front(), llvm::IsaPred<prim::SinOp, prim::CosOp>) &&
+      canDouble()) {
     s.vectors *= 2;
     s.threads /= 2;
   }
