@@ -21,6 +21,7 @@
 #include "tcc/Codegen/Cpu/KernelBuilder.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -139,6 +140,7 @@ private:
   void update(prim::InsertSliceOp op);
   void forEachRun(ArrayRef<Value> extents, unsigned from, Coords at, bool vectors,
                   function_ref<void(Coords &)> body);
+  Value apart(Value wide);
   void combine(prim::ScatterKind kind, ArrayRef<Coord> at, Value updates, ArrayRef<Coord> source);
   Value inBounds(Value i, Value extent) {
     return arith::CmpIOp::create(f.b, arith::CmpIPredicate::ult, i, extent);
@@ -254,6 +256,29 @@ void ScatterEmitter::copyUnchanged(Value source) {
 }
 
 /// The point, or neighbouring points, at `at` with the updates at `source`.
+/// A half that was just widened, read in a way that does not wait for the update before: x86 has no
+/// load of two bytes that leaves nothing of a register, and LLVM takes the register which the last
+/// result is in. An empty instruction, which nothing can be known of, keeps a vector of it and
+/// zeros together.
+Value ScatterEmitter::apart(Value wide) {
+  auto widened = wide.getDefiningOp<arith::ExtFOp>();
+  if (!widened || !f.cpu.halfConversion || !llvm::Triple(f.cpu.triple).isX86())
+    return wide;
+  ImplicitLocOpBuilder &b = f.b;
+  auto halves = VectorType::get({8}, b.getF16Type()), words = VectorType::get({4}, b.getI32Type());
+  Value first = LLVM::ConstantOp::create(b, b.getI64Type(), 0);
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(halves));
+  Value one = LLVM::InsertElementOp::create(b, zeros, widened.getIn(), first);
+  Value kept = LLVM::InlineAsmOp::create(
+                   b, TypeRange(words), LLVM::BitcastOp::create(b, words, one).getResult(), "",
+                   "=x,0", /*has_side_effects=*/false,
+                   /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+                   LLVM::AsmDialectAttr(), ArrayAttr())
+                   ->getResult(0);
+  Value half = LLVM::ExtractElementOp::create(b, LLVM::BitcastOp::create(b, halves, kept), first);
+  return arith::ExtFOp::create(b, wide.getType(), half);
+}
+
 void ScatterEmitter::combine(prim::ScatterKind kind, ArrayRef<Coord> at, Value updates,
                              ArrayRef<Coord> source) {
   f.e.forget();
@@ -263,7 +288,12 @@ void ScatterEmitter::combine(prim::ScatterKind kind, ArrayRef<Coord> at, Value u
     return;
   if (kind == prim::ScatterKind::assign)
     return f.e.store(out, at, v);
-  f.e.store(out, at, emitCombine(f.b, reductionOf(kind), out.elementType, f.e.load(out, at), v));
+  Value old = f.e.load(out, at);
+  if (f.e.lanes() == 1 && out.elementType.isF16()) {
+    v = apart(v);
+    old = apart(old);
+  }
+  f.e.store(out, at, emitCombine(f.b, reductionOf(kind), out.elementType, old, v));
 }
 
 /// The rows that updates are, or are computed from, if they are taken from a matrix.

@@ -24,11 +24,12 @@ public:
         places(b.iota({count}, 0, i64)) {}
 
   Distinct run(bool sorted);
-  Distinct inOrder() { return grouped(places); }
+  Distinct inOrder() { return grouped(places, x); }
 
 private:
-  /// The groups of equal neighbours in the order `from` of the elements.
-  Distinct grouped(Value from);
+  /// The groups of equal neighbours in `values`, the elements in the order `from`.
+  Distinct grouped(Value from, Value values);
+  Value before(Value values);
   /// The places of the sorted elements of rank-1 x.
   Value order(Value keys);
   Value sortedPlaces();
@@ -69,8 +70,18 @@ Value Finder::sortedPlaces() {
   return sorted;
 }
 
+/// Each element's neighbour, the first one's itself.
+Value Finder::before(Value values) {
+  std::optional<int64_t> known = b.known(count);
+  if (!known || *known < 2)
+    return b.take(values, b.maximum(b.sub(places, 1.0), 0.0), 0);
+  return b.concat({b.sliceAxis(values, 0, b.dim(0), b.dim(1)),
+                   b.sliceAxis(values, 0, b.dim(0), b.dim(*known - 1))},
+                  0);
+}
+
 Value Finder::differs(Value values) {
-  Value before = b.take(values, b.maximum(b.sub(places, 1.0), 0.0), 0);
+  Value before = this->before(values);
   Value unlike = b.compare(P::ne, values, before);
   if (nanIsOne && isa<FloatType>(b.elem(values))) {
     Value bothNan = b.binary<prim::AndOp>(b.predicate<prim::IsNanOp>(values),
@@ -80,8 +91,7 @@ Value Finder::differs(Value values) {
   return b.rank(unlike) == 1 ? unlike : b.reduce(K::any, unlike, {1}, false);
 }
 
-Distinct Finder::grouped(Value from) {
-  Value values = b.take(x, from, 0);
+Distinct Finder::grouped(Value from, Value values) {
   Value starts = b.binary<prim::OrOp>(differs(values), b.compare(P::eq, places, 0.0));
   Value mark = b.cast(starts, i64);
   Value group = prim::CumulativeOp::create(b.builder(), b.location(), mark.getType(), K::sum, mark,
@@ -99,7 +109,8 @@ Distinct Finder::grouped(Value from) {
 }
 
 Distinct Finder::run(bool sorted) {
-  Distinct d = grouped(sortedPlaces());
+  Value from = sortedPlaces();
+  Distinct d = grouped(from, b.take(x, from, 0));
   if (sorted)
     return d;
   Dim found = b.dim(d.values, 0);
