@@ -40,7 +40,7 @@ def Kernel_LaunchOp : Kernel_Op<"launch", [Pure, IsolatedFromAbove, SingleBlock,
 
     | kind | region |
     |---|---|
-    | `loop` | one value at a point of the results, which have one shape |
+    | `loop` | one value at a point of the results, which have one shape; behind them may be whether anything that is read is bad, a reduction to one truth value |
     | `row` | the first `rows` axes are rows; each is reduced along the axes after them, or along those before a last one of a few points |
     | `contraction` | a matrix product and what is computed from each of its elements |
     | `convolution` | the same of a convolution |
