@@ -63,3 +63,23 @@ func.func @across(%x: tensor<50257x768xbf16>, %i: tensor<128x768xi64>, %u: tenso
   } -> tensor<50257x768xbf16>
   return
 }
+
+// Of more updates than rows each block finds its own, unless a row has many.
+// CHECK-LABEL: @found
+// CHECK: <form = scatter, threads = 1024, lanes = 2, row_threads = 32, rows = 21, shared_bytes = 90324, split = 129, index_bits = 32, resident = 1>
+// CHECK: <form = scatter, threads = 256, {{.*}}split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>
+func.func @found(%x: tensor<2708x64xf32>, %i: tensor<10556x1xi64>, %u: tensor<10556x64xf32>, %y: tensor<600x64xf32>) {
+  %0 = kernel.launch special "scatter_along" ins(%x, %i, %u : tensor<2708x64xf32>, tensor<10556x1xi64>, tensor<10556x64xf32>) sizes() {
+  ^bb0(%a: tensor<2708x64xf32>, %b: tensor<10556x1xi64>, %c: tensor<10556x64xf32>):
+    %d = prim.broadcast %b axes [0, 1] sizes() : (tensor<10556x1xi64>) -> tensor<10556x64xi64>
+    %e = prim.scatter_along add %a, %d, %c axis 0 : (tensor<2708x64xf32>, tensor<10556x64xi64>, tensor<10556x64xf32>) -> tensor<2708x64xf32>
+    kernel.yield %e : tensor<2708x64xf32>
+  } -> tensor<2708x64xf32>
+  %1 = kernel.launch special "scatter_along" ins(%y, %i, %u : tensor<600x64xf32>, tensor<10556x1xi64>, tensor<10556x64xf32>) sizes() {
+  ^bb0(%a: tensor<600x64xf32>, %b: tensor<10556x1xi64>, %c: tensor<10556x64xf32>):
+    %d = prim.broadcast %b axes [0, 1] sizes() : (tensor<10556x1xi64>) -> tensor<10556x64xi64>
+    %e = prim.scatter_along add %a, %d, %c axis 0 : (tensor<600x64xf32>, tensor<10556x64xi64>, tensor<10556x64xf32>) -> tensor<600x64xf32>
+    kernel.yield %e : tensor<600x64xf32>
+  } -> tensor<600x64xf32>
+  return
+}

@@ -73,3 +73,23 @@ func.func @shapes(%x: tensor<4000000x7xbf16>, %y: tensor<8192x4095xbf16>, %z: te
   } -> tensor<64x224x224x3xbf16>
   return
 }
+
+// What reads several places for each point has few points a thread, not sixteen bytes of them.
+// CHECK-LABEL: @resamples
+// CHECK: <form = loop, threads = 128, vectors = 4, index_bits = 32>
+// CHECK: <form = loop, threads = 256, vectors = 8, index_bits = 32>
+func.func @resamples(%x: tensor<8x16x128x128xbf16>, %i: tensor<217xi32>, %j: tensor<217xi32>) {
+  %0 = kernel.launch loop "take_add" ins(%x, %i, %j : tensor<8x16x128x128xbf16>, tensor<217xi32>, tensor<217xi32>) sizes() {
+  ^bb0(%a: tensor<8x16x128x128xbf16>, %b: tensor<217xi32>, %c: tensor<217xi32>):
+    %d = prim.take %a, %b axis 3 : (tensor<8x16x128x128xbf16>, tensor<217xi32>) -> tensor<8x16x128x217xbf16>
+    %e = prim.take %a, %c axis 3 : (tensor<8x16x128x128xbf16>, tensor<217xi32>) -> tensor<8x16x128x217xbf16>
+    %f = prim.add %d, %e : (tensor<8x16x128x217xbf16>, tensor<8x16x128x217xbf16>) -> tensor<8x16x128x217xbf16>
+    kernel.yield %f : tensor<8x16x128x217xbf16>
+  } -> tensor<8x16x128x217xbf16>
+  %1 = kernel.launch loop "take" ins(%x, %i : tensor<8x16x128x128xbf16>, tensor<217xi32>) sizes() {
+  ^bb0(%a: tensor<8x16x128x128xbf16>, %b: tensor<217xi32>):
+    %d = prim.take %a, %b axis 3 : (tensor<8x16x128x128xbf16>, tensor<217xi32>) -> tensor<8x16x128x217xbf16>
+    kernel.yield %d : tensor<8x16x128x217xbf16>
+  } -> tensor<8x16x128x217xbf16>
+  return
+}

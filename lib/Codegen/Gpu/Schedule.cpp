@@ -196,7 +196,11 @@ static void scheduleLoop(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
     widest = std::max(widest, elementBytes(tensor.getElementType()));
   }
   auto canDouble = [&] { return total / (s.lanes * s.vectors * 2) >= 8 * busy; };
-  while (s.vectors * s.lanes * widest < GpuArch::accessBytes && canDouble())
+  // What is read at several places for each point is enough on its way with two of them.
+  bool resamples = llvm::count_if(launch.getBody().front(),
+                                  [](Operation &op) { return isa<prim::TakeOp>(op); }) > 1;
+  while (s.vectors * s.lanes * widest < GpuArch::accessBytes && canDouble() &&
+         !(resamples && s.vectors * s.lanes > 1))
     s.vectors *= 2;
   // Functions of narrow numbers take longer than memory: two chains of them are in flight then, in
   // blocks half as large.
