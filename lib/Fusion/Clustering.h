@@ -69,6 +69,7 @@ private:
   void takeJoins(const AttentionForm &form, Cluster &g);
   bool worthRecomputing(mlir::Operation *op, Cluster &g);
   bool worthEachRow(mlir::Operation *op, const Cluster &g, const Access &at);
+  bool hasFewPoints(const Cluster &g) const;
   void add(mlir::Operation *op, Cluster &g);
 
   mlir::Block &block;

@@ -13,9 +13,9 @@
 //   needed by it, so there is no cycle. Not in the reduction of a whole tensor, which is
 //   one task; a product before it takes the operator as its epilogue.
 // - What a kernel would compute again at many of its points, and by many operators, goes to memory
-//   before it: where a grid is sampled and by how much, which is the same for all channels. A few
-//   cheap operators are sooner computed than read, and so are rows taken by an index, but not at
-//   many places for each point.
+//   before it: where a grid is sampled and by how much, which is the same for all channels; not of
+//   so few points that a launch takes longer. A few cheap operators are sooner computed than read,
+//   and so are rows taken by an index, but not at many places for each point.
 // - A reduction over trailing axes joins the kernel of its users if that reads it
 //   once a row: the rows are shared and softmax or layer norm become one kernel (ClusterRows.cpp).
 // - A contraction or convolution joins a pointwise kernel of its own shape: that
@@ -239,6 +239,18 @@ bool Clustering::worthEachRow(Operation *op, const Cluster &g, const Access &at)
   return policy.model->computesForRows(op, rows, length);
 }
 
+/// Whether a loop takes no longer than a launch, whatever is computed at its points.
+bool Clustering::hasFewPoints(const Cluster &g) const {
+  int64_t points = 1;
+  for (OpFoldResult extent : g.space) {
+    auto known = getConstantIntValue(extent);
+    if (!known)
+      return false;
+    points *= *known;
+  }
+  return g.kind == KernelKind::Loop && policy.model && points <= policy.model->fewPoints();
+}
+
 /// A value read at the loop index is computed once a point. Read in any other way
 /// it is computed again and again, which only cheap operators are worth, and few of them.
 bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
@@ -258,13 +270,15 @@ bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
                    !llvm::is_contained(at, static_cast<int>(g.space.size()) - 1);
   if (windows)
     return false;
-  bool costly = op->hasTrait<prim::Costly>() && !takesRows(op);
   constexpr unsigned kMostPlaces = 16; // steps of a scan by doubling would double them
   if (outerOnly)
     return worthEachRow(op, g, at);
   unsigned asked = placesRead(g, op->getResult(0));
+  bool few = hasFewPoints(g);
+  bool costly = op->hasTrait<prim::Costly>() && !takesRows(op) &&
+                !(few && asked == 1 && !op->hasTrait<prim::VeryCostly>());
   return !costly && asked <= kMostPlaces && !(asked > 1 && endsFunction(op)) &&
-         !repeatsMuch(op, g, extentsOf(op, op->getResult(0)));
+         (few || !repeatsMuch(op, g, extentsOf(op, op->getResult(0))));
 }
 
 /// Before an operator that asks for points: for each once, or for few operators on those that are

@@ -70,6 +70,10 @@ public:
     return true;
   }
 
+  /// Points of a loop up to which computing again at each what many have in common takes less than
+  /// another launch. Fusion asks before there is a launch.
+  virtual int64_t fewPoints() const { return 0; }
+
   /// Whether the target's kernel of rows does this reduction, of axes before a few last ones that
   /// stay. Fusion asks before there is a launch.
   virtual bool reducesAboveLines(mlir::Operation *) const { return false; }
