@@ -140,6 +140,14 @@ Value ProgramBuilder::place(kernel::LaunchOp launch, unsigned i) {
   return allocate(result);
 }
 
+/// How many elements a tensor has.
+Value ProgramBuilder::elementsOf(Value tensor) {
+  Value all = arith::ConstantIndexOp::create(b, 1);
+  for (unsigned i = 0, e = tensorType(tensor).getRank(); i < e; ++i)
+    all = arith::MulIOp::create(b, all, extent(tensor, i));
+  return all;
+}
+
 void ProgramBuilder::convertLaunch(kernel::LaunchOp launch) {
   SmallVector<Value> inputs, outs;
   for (auto [i, result] : llvm::enumerate(launch.getResults()))
@@ -148,8 +156,25 @@ void ProgramBuilder::convertLaunch(kernel::LaunchOp launch) {
     return;
   for (Value input : launch.getInputs())
     inputs.push_back(isa<RankedTensorType>(input.getType()) ? memoryOf(input) : scalarOf(input));
-  host::KernelOp kernel = kernels.kernelOf(launch);
-  host::LaunchOp::create(b, kernel.getSymName(), inputs, outs, launch.getOnHostAttr());
+  auto start = [&](kernel::LaunchOp launch) {
+    host::KernelOp kernel = kernels.kernelOf(launch);
+    host::LaunchOp::create(b, kernel.getSymName(), inputs, outs, launch.getOnHostAttr());
+  };
+  auto bySize = dyn_cast_or_null<kernel::BySizeAttr>(launch.getScheduleAttr());
+  if (!bySize)
+    return start(launch);
+  Value below = arith::ConstantIndexOp::create(b, bySize.getBelow());
+  Value isSmall =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, elementsOf(launch.getResult(0)), below);
+  auto branch = scf::IfOp::create(b, isSmall, /*withElseRegion=*/true);
+  for (auto [block, schedule] : {std::pair(branch.thenBlock(), bySize.getSmall()),
+                                 std::pair(branch.elseBlock(), bySize.getLarge())}) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(block);
+    launch.setScheduleAttr(schedule);
+    start(launch);
+  }
+  launch.setScheduleAttr(bySize);
 }
 
 /// What lies on both sides, or on the right one, is not copied.

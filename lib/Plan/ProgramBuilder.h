@@ -55,6 +55,7 @@ private:
   mlir::LogicalResult convertBlock(mlir::Block &block);
   mlir::LogicalResult convert(mlir::Operation *op);
   mlir::LogicalResult convertOther(mlir::Operation *op);
+  mlir::Value elementsOf(mlir::Value tensor);
   void convertLaunch(kernel::LaunchOp launch);
   void convertMove(kernel::MoveOp move);
   mlir::LogicalResult convertIf(prim::IfOp op);

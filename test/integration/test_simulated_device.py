@@ -107,6 +107,28 @@ class SimulatedDevice(ToolTest):
             actual, = self.outputs(path, {"x": x}, "--arch", "sim")
             np.testing.assert_allclose(actual, np.stack([line.real, line.imag], -1), rtol=1e-5, atol=1e-4)
 
+    def test_schedules_by_size(self):
+        """Of two schedules of a launch each run takes the one for its size."""
+        nodes = [helper.make_node("Exp", ["x"], ["y"], name="exp")]
+        path = self.write(helper.make_model(helper.make_graph(
+            nodes, "g", [helper.make_tensor_value_info("x", FLOAT, ["n", 16])],
+            [helper.make_tensor_value_info("y", FLOAT, ["n", 16])]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+        self.compiles(path, "--arch", "sim", "--stop-after", "schedule", "-o", "scheduled.mlir")
+        text = (self.work / "scheduled.mlir").read_text()
+        schedule = text[text.index("#gpu.schedules<"):]
+        schedule = schedule[:schedule.index(">>") + 2]
+        other = schedule.replace("threads = 256", "threads = 64")
+        self.assertNotEqual(other, schedule)
+        text = text.replace(schedule, f"#kernel.by_size<small = {other}, below = 800, large = {schedule}>")
+        (self.work / "scheduled.mlir").write_text(text)
+        for rows in (1, 49, 50, 1000):
+            x = np.random.default_rng(rows).standard_normal((rows, 16)).astype(np.float32)
+            y, = self.outputs("scheduled.mlir", {"x": x}, "--start-from", "plan", "--arch", "sim")
+            np.testing.assert_allclose(y, np.exp(x), rtol=1e-5)
+        self.compiles("scheduled.mlir", "--start-from", "plan", "--arch", "sim", "-o", "model.so")
+        kernels = json.loads((self.work / "model.so.json").read_text())["kernels"]
+        self.assertEqual([kernel["code"][0]["threads"] for kernel in kernels], [64, 256])
+
     def test_filters(self):
         """Filters that are rearranged for matrix units: joined pixels, joined groups, a filter for each channel."""
         for image, weights, attributes in (

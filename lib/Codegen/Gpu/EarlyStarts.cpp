@@ -184,6 +184,12 @@ class EarlyStartsPass : public tcc::impl::EarlyStartsPassBase<EarlyStartsPass> {
       llvm::StringMap<Together> together;
       for (Operation &op : *block) {
         auto launch = dyn_cast<kernel::LaunchOp>(op);
+        if (launch && isa_and_nonnull<kernel::BySizeAttr>(launch.getScheduleAttr())) {
+          // Of which schedule it will be is not known: a product of tiles, which starts nobody.
+          last = {};
+          together.clear();
+          continue;
+        }
         if (!launch || !isa_and_nonnull<SchedulesAttr>(launch.getScheduleAttr())) {
           if (op.getNumRegions() > 0) // where others may be launched
             follows = false;

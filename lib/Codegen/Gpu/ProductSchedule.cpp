@@ -179,8 +179,11 @@ void device::scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp
   double wgmmaCost = scheduleWgmmas(all, start, launch, arch, tf32);
   double mmaCost =
       product ? scheduleMma(mma, *product, gathersColumns(productOf(launch), *product), arch) : 0;
-  // Measured: small matrices of a batch as well (96 of 64^3 2.3 us by mma.sync, and 1.7).
-  bool mmaFirst = wgmmaCost && mmaCost < kSurely * wgmmaCost && !isBatch(productOf(launch));
+  // Measured: small matrices of a batch as well (96 of 64^3 2.3 us by mma.sync, and 1.7). Of open
+  // rows each estimate takes a number of tiles of its own.
+  bool open = isa<prim::DotOp>(productOf(launch)) && ProductSizes::of(productOf(launch)).rows < 0;
+  bool mmaFirst =
+      wgmmaCost && mmaCost < kSurely * wgmmaCost && !isBatch(productOf(launch)) && !open;
   if (product)
     all.insert(mmaFirst ? all.begin() : all.end(), mma);
   bool sharesInner = false;

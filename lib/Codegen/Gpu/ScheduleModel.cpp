@@ -1,3 +1,9 @@
+//===- ScheduleModel.cpp - What the phases ask of a GPU ------------------===//
+//
+// Ways to run each launch on each architecture of a target, and what fusion, layout and placement
+// want to know of its kernels before there is a launch.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Gpu/ScheduleModel.h"
 #include "AttentionTile.h"
 #include "MmaTile.h"
@@ -12,8 +18,9 @@ void codegen::GpuScheduleModel::registerDialects(DialectRegistry &registry) cons
   registry.insert<tcc::gpu::GpuDialect>();
 }
 
-/// The best for each architecture; then those in which one architecture has another, since what
-/// is measured says something about one GPU alone.
+/// The best for each architecture, of products of open rows one for few of them as well; then those
+/// in which one architecture has another, since what is measured says something about one GPU
+/// alone.
 SmallVector<kernel::Schedule> codegen::GpuScheduleModel::candidates(kernel::LaunchOp launch,
                                                                     Asked asked) const {
   MLIRContext *context = launch.getContext();
@@ -26,6 +33,16 @@ SmallVector<kernel::Schedule> codegen::GpuScheduleModel::candidates(kernel::Laun
     best.push_back(choices.back().front());
   }
   SmallVector<kernel::Schedule> all{tcc::gpu::SchedulesAttr::get(context, archs, best)};
+  SmallVector<tcc::gpu::ScheduleAttr> small(best);
+  int64_t below = 0;
+  for (auto [i, code] : llvm::enumerate(target.codes))
+    if (auto few = device::scheduleFewRows(launch, best[i], *code.arch)) {
+      small[i] = few->schedule;
+      below = std::max(below, few->below);
+    }
+  if (below)
+    all[0] = kernel::BySizeAttr::get(context, tcc::gpu::SchedulesAttr::get(context, archs, small),
+                                     below, all[0]);
   if (asked == Asked::Best)
     return all;
   for (auto [i, own] : llvm::enumerate(choices))

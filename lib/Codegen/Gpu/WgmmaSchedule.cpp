@@ -340,3 +340,52 @@ double device::scheduleWgmmas(SmallVector<ScheduleChoice> &all, const ScheduleCh
     all.insert(first ? all.begin() : all.end(), tile);
   return first ? tileCost : against;
 }
+
+std::optional<FewRows> device::scheduleFewRows(kernel::LaunchOp launch, Schedule many,
+                                               const GpuArch &arch) {
+  // What open rows may turn out to be; up to so many, the schedules are compared.
+  constexpr int64_t kTypical[] = {64, 256, 1024}, kMost = 16384;
+  std::optional<MatrixProduct> product = matrixOperands(launch);
+  if (!product || product->window || product->matrixRows || rowsOf(*product) >= 0 ||
+      many.getForm() != Form::Wgmma || !many.getMostBlocks())
+    return std::nullopt;
+  auto costAt = [&](ScheduleChoice &s, int64_t rows) {
+    WgmmaTile tile{s.rows, s.columns, 0};
+    int64_t tiles = int64_t(llvm::divideCeil(rows, s.rows)) *
+                    int64_t(llvm::divideCeil(product->columns, s.columns));
+    return wgmmaTileCost(s, tile, s.split, tiles, product->steps(), 0, arch);
+  };
+  // The tile that loses least against the best of each typical number.
+  SmallVector<ScheduleChoice> best;
+  SmallVector<double> least;
+  for (int64_t rows : kTypical) {
+    least.push_back(scheduleWgmmaTile(best.emplace_back(), *product, rows, arch));
+    if (least.back() == 0)
+      return std::nullopt;
+  }
+  auto lossOf = [&](ScheduleChoice s) {
+    double loss = 0;
+    for (auto [rows, cost] : llvm::zip_equal(kTypical, least))
+      loss += costAt(s, rows) / cost;
+    return loss;
+  };
+  ScheduleChoice few =
+      *llvm::min_element(best, [&](const auto &a, const auto &b) { return lossOf(a) < lossOf(b); });
+  WgmmaShape shape{many.getRows(), many.getThreads() / 128 - 1, 0};
+  shape.sharers = many.getRowThreads() ? 1 : shape.consumers;
+  FewRows found;
+  for (int64_t rows = WgmmaTile::groupRows; rows <= kMost; rows += WgmmaTile::groupRows) {
+    ScheduleChoice there = few;
+    WgmmaCosts costs(launch, *matrixProduct(launch), rows, arch);
+    if (!(costAt(there, rows) < costs.beside(shape, many.getColumns(), 32) + 3500))
+      break;
+    found.below = (rows + 1) * product->columns;
+  }
+  if (!found.below)
+    return std::nullopt;
+  few.indexBits = many.getIndexBits();
+  if (multipliesWeights(launch, product->op))
+    few.kept = std::min<int64_t>(few.vectors, llvm::divideCeil(product->steps(), few.split));
+  found.schedule = few.attr(launch.getContext());
+  return found;
+}

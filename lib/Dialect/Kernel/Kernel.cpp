@@ -1,3 +1,9 @@
+//===- Kernel.cpp - The kernel dialect ------------------------------------===//
+//
+// How launches and what is written on them are read, printed and checked: that a region is what its
+// kind says, and that a schedule fits it.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -14,6 +20,21 @@ using namespace tcc::kernel;
 #include "tcc/Dialect/Kernel/KernelInterfaces.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "tcc/Dialect/Kernel/KernelAttrs.cpp.inc"
+
+LogicalResult BySizeAttr::verify(function_ref<InFlightDiagnostic()> emitError, Schedule small,
+                                 int64_t below, Schedule large) {
+  if (below < 1)
+    return emitError() << "no run has fewer than " << below << " elements";
+  if (isa<BySizeAttr>(small) || isa<BySizeAttr>(large))
+    return emitError() << "one of the schedules depends on a size itself";
+  return success();
+}
+
+LogicalResult BySizeAttr::verifyLaunch(Operation *op) const {
+  if (cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape())
+    return op->emitError("the size that its schedule depends on is the same in all runs");
+  return success(succeeded(getSmall().verifyLaunch(op)) && succeeded(getLarge().verifyLaunch(op)));
+}
 
 static ParseResult parseKind(OpAsmParser &parser, KernelKindAttr &kind) {
   llvm::SMLoc start = parser.getCurrentLocation();

@@ -123,3 +123,25 @@ func.func @f(%x: tensor<4xf32>) {
   }) {name = "k", kind = #kernel<kind loop>, operandSegmentSizes = array<i32: 1, 0>} : (tensor<4xf32>) -> ()
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{the size that its schedule depends on is the same in all runs}}
+  %0 = kernel.launch loop "neg" ins(%x : tensor<4xf32>) sizes() {
+  ^bb0(%a: tensor<4xf32>):
+    %b = prim.neg %a : (tensor<4xf32>) -> tensor<4xf32>
+    kernel.yield %b : tensor<4xf32>
+  } {schedule = #kernel.by_size<small = #gpu.schedules<sm_80 = <form = loop, threads = 128>>, below = 9, large = #gpu.schedules<sm_80 = <form = loop, threads = 256>>>} -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{no run has fewer than 0 elements}}
+func.func private @f() attributes {a = #kernel.by_size<small = #gpu.schedules<sm_80 = <form = loop, threads = 128>>, below = 0, large = #gpu.schedules<sm_80 = <form = loop, threads = 256>>>}
+
+// -----
+
+// expected-error @+1 {{one of the schedules depends on a size itself}}
+func.func private @f() attributes {a = #kernel.by_size<small = #kernel.by_size<small = #gpu.schedules<sm_80 = <form = loop, threads = 128>>, below = 2, large = #gpu.schedules<sm_80 = <form = loop, threads = 256>>>, below = 9, large = #gpu.schedules<sm_80 = <form = loop, threads = 256>>>}

@@ -41,6 +41,15 @@ Schedule chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch, bool tf32 
 llvm::SmallVector<Schedule> schedulesFor(kernel::LaunchOp launch, const GpuArch &arch,
                                          bool tf32 = false);
 
+/// A schedule for runs of a product of open rows that have few of them.
+struct FewRows {
+  Schedule schedule;
+  int64_t below = 0; ///< elements of the result
+};
+
+/// Which is faster there than `many`; none where that is best for any number of rows.
+std::optional<FewRows> scheduleFewRows(kernel::LaunchOp launch, Schedule many, const GpuArch &arch);
+
 /// The number of blocks, built at `b` from the launch's operands, outside of its region. 0
 /// where nothing is to do.
 mlir::OpFoldResult gridOf(mlir::OpBuilder &b, kernel::LaunchOp launch, Schedule schedule);
