@@ -214,3 +214,29 @@ func.func @chain(%i: tensor<64xi64>, %t: tensor<64xf32>, %n: tensor<64xi64>) -> 
   } {schedule = #gpu.schedules<sm_90a = <form = scatter, threads = 256, row_threads = 1, split = 9, scratch_bytes = 10000>>} -> tensor<64xf32>
   return %1, %2, %3, %4 : tensor<i1>, tensor<64xf32>, tensor<i1>, tensor<64xf32>
 }
+
+// Which of two schedules a product of open rows will have is not known: nothing starts before it or beside it, and what
+// comes behind it is looked at anew.
+// CHECK-LABEL: @open_rows
+// CHECK: schedule = #gpu.schedules<sm_90a = <form = loop, threads = 128>>
+// CHECK: schedule = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = skinny, threads = 256, lanes = 8, columns = 1>>, below = 65536,
+// CHECK: schedule = #gpu.schedules<sm_90a = <form = loop, threads = 128>>
+func.func @open_rows(%x: tensor<?x4096xbf16>, %w: tensor<4096x4096xbf16>, %z: tensor<64xbf16>) -> (tensor<?x4096xbf16>, tensor<64xbf16>) {
+  %n = prim.dim %x, 0 : tensor<?x4096xbf16>
+  %0 = kernel.launch loop "neg" ins(%x : tensor<?x4096xbf16>) sizes(%n) {
+  ^bb0(%a: tensor<?x4096xbf16>):
+    %s = prim.neg %a : (tensor<?x4096xbf16>) -> tensor<?x4096xbf16>
+    kernel.yield %s : tensor<?x4096xbf16>
+  } {schedule = #gpu.schedules<sm_90a = <form = loop, threads = 128>>} -> tensor<?x4096xbf16>
+  %1 = kernel.launch contraction "dot" ins(%0, %w : tensor<?x4096xbf16>, tensor<4096x4096xbf16>) sizes(%n) {
+  ^bb0(%a: tensor<?x4096xbf16>, %b: tensor<4096x4096xbf16>):
+    %d = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<?x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<?x4096xbf16>
+    kernel.yield %d : tensor<?x4096xbf16>
+  } {schedule = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = skinny, threads = 256, lanes = 8, columns = 1>>, below = 65536, large = #gpu.schedules<sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 128, most_blocks = 132>>>} -> tensor<?x4096xbf16>
+  %2 = kernel.launch loop "neg" ins(%z : tensor<64xbf16>) sizes() {
+  ^bb0(%a: tensor<64xbf16>):
+    %s = prim.neg %a : (tensor<64xbf16>) -> tensor<64xbf16>
+    kernel.yield %s : tensor<64xbf16>
+  } {schedule = #gpu.schedules<sm_90a = <form = loop, threads = 128>>} -> tensor<64xbf16>
+  return %1, %2 : tensor<?x4096xbf16>, tensor<64xbf16>
+}

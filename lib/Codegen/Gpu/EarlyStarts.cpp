@@ -185,7 +185,7 @@ class EarlyStartsPass : public tcc::impl::EarlyStartsPassBase<EarlyStartsPass> {
       for (Operation &op : *block) {
         auto launch = dyn_cast<kernel::LaunchOp>(op);
         if (launch && isa_and_nonnull<kernel::BySizeAttr>(launch.getScheduleAttr())) {
-          // Of which schedule it will be is not known: a product of tiles, which starts nobody.
+          // Which of its schedules a run takes is not known; nothing starts early around it.
           last = {};
           together.clear();
           continue;
