@@ -124,7 +124,7 @@ func.func @products(%x: tensor<8192x4096xbf16>, %w: tensor<4096x4096xbf16>) {
 // CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 128, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
 // CHECK: sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 192, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
 // CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 192, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
-// CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 128, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
+// CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 96, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
 func.func @short_sums(%x: tensor<4096x768xbf16>, %w: tensor<3072x768xbf16>, %y: tensor<4096x3072xbf16>, %v: tensor<768x3072xbf16>, %q: tensor<2304x768xbf16>, %z: tensor<4096x2304xbf16>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<4096x768xbf16>, tensor<3072x768xbf16>) sizes() {
   ^bb0(%a: tensor<4096x768xbf16>, %b: tensor<3072x768xbf16>):
@@ -153,7 +153,7 @@ func.func @short_sums(%x: tensor<4096x768xbf16>, %w: tensor<3072x768xbf16>, %y: 
 // Tiles of 192 rows in turns, where they leave less of the last wave idle; not beside what is read at the end.
 // CHECK-LABEL: @tall_tiles
 // CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 192, columns = 128, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
-// CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128,
+// CHECK: sm_90a = <form = wgmma, threads = 512, rows = 192, columns = 192,
 func.func @tall_tiles(%x: tensor<6304x768xbf16>, %w: tensor<3072x768xbf16>, %z: tensor<6304x3072xbf16>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<6304x768xbf16>, tensor<3072x768xbf16>) sizes() {
   ^bb0(%a: tensor<6304x768xbf16>, %b: tensor<3072x768xbf16>):

@@ -56,7 +56,7 @@ public:
         residual(readsMuch(launch, product)) {}
 
   bool takes(WgmmaShape shape, unsigned columns) const;
-  /// Ranks tiles of a product of matrices: fitted to 266 times of 22 products of bf16
+  /// Ranks tiles of a product of matrices: fitted to times of 81 products of bf16
   /// (gpu-code.md).
   double of(WgmmaShape shape, unsigned columns) const;
   /// Ranks tiles of windows, and this template against others, which have the same constants of a
@@ -86,13 +86,15 @@ bool WgmmaCosts::takes(WgmmaShape shape, unsigned columns) const {
     return false;
   if (!shape.isAlone())
     return columns <= (shape.consumers > MatrixTile::turns ? kMostOfThree : kMost);
-  bool light = shape.rows == kUsualRows && !costly && !residual;
-  return columns <= (light ? kMostLight : kMostAlone);
+  // Tall tiles in turns have slices of more rows than columns, and were best of 128 columns alone.
+  if (shape.rows > kUsualRows)
+    return columns == kMostAlone;
+  return columns <= (costly || residual ? kMostAlone : kMostLight);
 }
 
 /// Of one tile. `busy`: the part of the machine that has tiles.
 double WgmmaCosts::step(WgmmaShape shape, unsigned columns, double busy) const {
-  constexpr double kShared = 0.8, kLatency = 2300, kOfThree = 1.05;
+  constexpr double kShared = 0.8, kLatency = 2300, kOfThree = 0.966;
   // A row of a slice that is no whole line of memory: in one multiprocessor, and where all read.
   constexpr double kRow = 2.8, kRowOfAll = 4.1;
   double r = shape.rows, c = columns;
@@ -111,8 +113,9 @@ double WgmmaCosts::step(WgmmaShape shape, unsigned columns, double busy) const {
 /// Cycles until the first step, of all tiles of a block, and of the end. A busy machine is limited
 /// by power, so that its clock falls with what it multiplies: idle waves cost less than they last.
 double WgmmaCosts::of(WgmmaShape shape, unsigned columns) const {
-  constexpr double kStart = 6.7, kFinish = 1740, kSum = 0.086, kCostly = 0.177, kResidual = 0.037;
-  constexpr double kTurn = 260, kStored = 0.03, kPower = 0.097;
+  constexpr double kStart = 15.8, kFinish = 1340, kSum = 0.006, kCostly = 0.218, kResidual = 0.068;
+  // What finishing a tile slows the other group by; what three groups cost beside two.
+  constexpr double kTurn = 100, kSlowed = 0.104, kThree = 2000, kPower = 0.157;
   int64_t down = rows < 0 ? arch.multiprocessors / 8 : llvm::divideCeil(rows, shape.rows);
   int64_t tiles = down * llvm::divideCeil(product.columns, columns);
   double waves = double(llvm::divideCeil(tiles, arch.multiprocessors));
@@ -124,9 +127,12 @@ double WgmmaCosts::of(WgmmaShape shape, unsigned columns) const {
   double finish =
       wide * (kFinish + sums * (kSum + (costly ? kCostly : 0) + (residual ? kResidual : 0)));
   double multiply = double(product.steps()) * step(shape, columns, busy);
-  double cycles = kStart * (shape.rows + columns) + kStored * shape.rows * columns;
-  cycles += shape.isAlone() ? waves * std::max(multiply + kTurn, (multiply + finish) / 2) + finish
-                            : waves * (multiply + finish);
+  double cycles = kStart * (shape.rows + columns);
+  if (shape.isAlone())
+    cycles +=
+        waves * std::max(multiply + kTurn + kSlowed * finish, (multiply + finish) / 2) + finish;
+  else
+    cycles += waves * (multiply + finish) + (shape.consumers > MatrixTile::turns ? kThree : 0);
   double used = double(tiles * product.steps()) * wgmmaStep(columns, 0) * shape.rows / 128 /
                 (cycles * arch.multiprocessors);
   return cycles * std::pow(used, kPower);
