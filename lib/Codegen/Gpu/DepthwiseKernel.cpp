@@ -40,6 +40,9 @@ std::pair<unsigned, unsigned> device::depthwiseStrip(prim::ConvOp conv, unsigned
     lanes /= 2;
   while (places > 1 && points < int64_t(places) * lanes)
     places /= 2;
+  // Few points wait for what they read, one element after the other: rather more threads do.
+  if (places == 1)
+    lanes = 1;
   return {places, lanes};
 }
 
