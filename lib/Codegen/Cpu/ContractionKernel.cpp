@@ -85,6 +85,7 @@ static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const Contraction
   shape.copiesA = !k.isKnown(spec.aKStride, 1) || widensRows(spec, shape);
   if (spec.integers)
     shape.group = spec.integers->group;
+  shape.inPairs = spec.steps.size > 1 && spec.steps.bfloat;
   shape.matrixTiles = takesMatrixTiles(k, spec, shape);
   shape.entries = std::max<int64_t>(1, k.known(batch).value_or(1));
   SmallVector<ContractionSchedule> ranked = rankContraction(spec.cpu, shape, variations);

@@ -387,22 +387,20 @@ cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSched
 /// How a B, or a batch's, far beyond L2 is read where it lies row by row: by whole rows. One or two
 /// rows wait for the next cache too, more of them compute meanwhile.
 struct FarRows {
-  int64_t block = 0;              ///< rows of B beside each other; none: not read so
-  int64_t columns = 0, tiles = 1; ///< of a task
+  int64_t block = 0, columns = 0, tiles = 1; ///< rows of B beside each other (0: none); of a task
   static FarRows of(const CpuTarget &cpu, const ContractionShape &shape,
                     const ContractionSchedule &schedule);
 };
 
 FarRows FarRows::of(const CpuTarget &cpu, const ContractionShape &shape,
                     const ContractionSchedule &schedule) {
-  // One or two rows wait for the next cache too; more of them compute meanwhile.
-  int64_t bytes = shape.accBits / 8, m = shape.m, n = shape.n, far = (m <= 2 ? 2 : 4) * cpu.l2Bytes;
+  int64_t bytes = shape.accBits / 8, m = shape.m, n = shape.n, l2 = cpu.l2Bytes;
   if (shape.b != PanelLayout::RowMajor || shape.matrixTiles || m <= 0 || n <= 0 || shape.k <= 0)
     return {};
   int64_t tiles = llvm::divideCeil(m, schedule.rows), each = n * shape.k * bytes;
-  bool isBatch = shape.entries >= streamedTasks && shape.entries * each > far &&
+  bool isBatch = shape.entries >= streamedTasks && shape.entries * each > (m <= 2 ? 2 : 4) * l2 &&
                  shape.k >= 2 * streamedRows && n * bytes >= leastStreamed * tiles;
-  if (each <= far && (schedule.packsB() || !isBatch))
+  if (each <= (m <= 2 ? l2 / 2 : 4 * l2) && (schedule.packsB() || !isBatch))
     return {};
   if (!schedule.packsB())
     return {streamedRows * tiles,
@@ -456,8 +454,10 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
   }
   if (shape.copiesA)
     usual.a = OperandAccess::Copied;
+  // Rows of A that read B in place; copied pairs are half as many instructions for each.
+  int64_t inPlace = shape.inPairs ? registerTileRows(cpu, usual.vectors) - 1 : 2 * usual.rows;
   if (shape.b == PanelLayout::Transposed ||
-      (shape.b == PanelLayout::RowMajor && (shape.matrixTiles || extents.m > 2 * usual.rows)) ||
+      (shape.b == PanelLayout::RowMajor && (shape.matrixTiles || extents.m > inPlace)) ||
       (shape.group && extents.m > usual.rows))
     usual.b = OperandAccess::Copied;
   bool streams = shape.b == PanelLayout::Packed && shape.m == usual.rows; // whole rows, by one tile

@@ -30,6 +30,7 @@ struct ContractionShape {
   PanelLayout b = PanelLayout::Packed;
   std::optional<int64_t> panelWidth = {}; ///< of B, where that came packed
   bool copiesA = false;                   ///< A's elements are no neighbours along k
+  bool inPairs = false;                   ///< of bf16, which copies of B bring beside each other
   bool matrixTiles = false;               ///< the matrix unit can multiply them
   int64_t entries = 1;                    ///< products of this shape that run beside each other
   std::optional<int64_t> group = {};      ///< k of one scale, of a packed B of integers
