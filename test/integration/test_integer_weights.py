@@ -75,10 +75,9 @@ class IntegerWeights(ToolTest):
             self.compiles(path, "--stop-after", "layout", "-o", "m.mlir")
             self.assertRegex((self.work / "m.mlir").read_text(), rf"48x64x{element}")
 
-    def grouped(self, rows, bits, group, zeros, form="nbits", groups=3):
+    def grouped(self, rows, bits, group, zeros, form="nbits", groups=3, n=50):
         """x by weights with a scale and, if asked, a zero point a group, in one of the forms that models have."""
         rng = np.random.default_rng(bits * group)
-        n = 50
         k, half = groups * group, 1 << (bits - 1)
         q = rng.integers(0, 2 * half, (n, groups, group), dtype=np.int64)
         zero = rng.integers(0, 2 * half, (n, groups, 1), dtype=np.int64) if zeros else np.full((n, groups, 1), half)
@@ -136,6 +135,19 @@ class IntegerWeights(ToolTest):
                             x = np.random.default_rng(m).standard_normal((1, m, k), dtype=np.float32)
                             y, = compiled(x)
                             self.close(y, x.astype(np.float64) @ wide.T)
+
+    def test_panels_beside(self):
+        """One row reads several panels at once, the last ones alone, in blocks of k of which the last is short."""
+        for bits, zeros, n in ((4, True, 6000), (4, False, 5999), (2, True, 6030), (8, True, 6100)):
+            path, k, wide = self.grouped(1, bits, 32, zeros, groups=37, n=n)
+            x = np.random.default_rng(n).standard_normal((1, 1, k), dtype=np.float32)
+            for cpu, panels in (("x86-64-v4", r"vectors = 3.*panels_per_task = [23],"), ("x86-64-v3", "panels_per_task = 2,")):
+                self.compiles(path, "--cpu", cpu, "--stop-after", "schedule", "-o", "m.mlir")
+                self.assertRegex((self.work / "m.mlir").read_text(), panels)
+            for cpu in [*cpu_levels(), "native"]:
+                with self.subTest(bits=bits, zeros=zeros, n=n, cpu=cpu), Compiled.build(path, "--cpu", cpu) as compiled:
+                    y, = compiled(x)
+                    self.close(y, x.astype(np.float64) @ wide.T)
 
     def test_gathered_groups(self):
         """Rows of a table in groups of 2, 4 and 8 bits, packed in bytes or of 4-bit types, as ONNX Runtime's tools write it."""

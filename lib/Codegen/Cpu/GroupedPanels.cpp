@@ -1,14 +1,12 @@
 #include "GroupedPanels.h"
-#include "llvm/ADT/bit.h"
-#include <cmath>
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 namespace tcc::codegen {
 
 GroupReader::GroupReader(KernelBuilder &k, const CpuTarget &cpu, const GroupedShape &shape,
-                         ArrayRef<unsigned> widths, Value base, Index index, unsigned rows)
-    : k(k), shape(shape), widths(widths), lineWords(cpu.lineBytes / 4),
-      masksAtOnce(cpu.maskedMemory && rows == 1), base(base),
+                         ArrayRef<unsigned> widths, Value base, Index index)
+    : k(k), cpu(cpu), shape(shape), widths(widths), base(base),
       first(k.mul(index, k.constant(shape.groupWords()))) {}
 
 GroupReader::Values GroupReader::load(Type element, Index first) {
@@ -23,57 +21,58 @@ GroupReader::Values GroupReader::load(Type element, Index first) {
 }
 
 void GroupReader::beginWords(Index row) {
-  words = k.mulAdd(row, k.constant(shape.width), first);
-  loaded = load(k.builder.getI32Type(), words);
+  loaded = load(k.builder.getI32Type(), k.mulAdd(row, k.constant(shape.width), first));
 }
 
-void GroupReader::prefetch(Value ahead) { fetch(ahead, words, 1); }
-
-void GroupReader::prefetchScales(Value ahead) {
-  int64_t rows = shape.rows() - shape.integerRows();
-  fetch(ahead, k.add(first, k.constant(shape.integerRows() * shape.width)), rows);
-}
-
-void GroupReader::fetch(Value ahead, Index at, int64_t rows) {
-  for (int64_t offset = 0; offset < rows * shape.width; offset += lineWords)
+void GroupReader::prefetch(Value ahead, Index row, int64_t rows) {
+  Index at = k.mulAdd(row, k.constant(shape.width), first);
+  for (int64_t offset = 0; offset < rows * shape.width; offset += cpu.lineBytes / 4)
     k.prefetch(k.address(ahead, k.builder.getI32Type(), k.add(at, k.constant(offset))));
 }
 
+void GroupReader::prefetchScales(Value ahead) {
+  int64_t integers = shape.integerRows();
+  prefetch(ahead, k.constant(integers), shape.rows() - integers);
+}
+
+Value GroupReader::lookedUp(Value words) {
+  auto type = cast<VectorType>(words.getType());
+  int64_t lanes = type.getNumElements(), numbers = 1 << shape.bits;
+  bool wide = lanes == 16;
+  bool exists = llvm::is_contained(llvm::split(cpu.required, ','), wide ? "avx512f" : "avx2");
+  if (numbers > lanes || !exists || (!wide && lanes != 8))
+    return {};
+  // As many entries as lanes: bits of the number above are looked at and say nothing.
+  SmallVector<float> entries;
+  for (int64_t i = 0; i < lanes; ++i)
+    entries.push_back(float(i % numbers));
+  auto floats = type.clone(k.builder.getF32Type());
+  Value table = arith::ConstantOp::create(k.builder, k.loc,
+                                          DenseElementsAttr::get(floats, ArrayRef(entries)));
+  StringRef name = wide ? "llvm.x86.avx512.permvar.sf.512" : "llvm.x86.avx2.permps";
+  return LLVM::CallIntrinsicOp::create(k.builder, k.loc, floats, k.builder.getStringAttr(name),
+                                       ValueRange{table, words})
+      .getResult(0);
+}
+
 GroupReader::Values GroupReader::integers(unsigned i) {
-  constexpr unsigned mantissa = 23;
-  unsigned bit = i * shape.bits;
-  if (i == 0 || bit + shape.bits - shifted > mantissa)
-    shifted = bit;
-  unsigned place = bit - shifted;
   Values all;
   for (Value word : loaded) {
     auto type = cast<VectorType>(word.getType());
-    Type floats = type.clone(k.builder.getF32Type());
     auto splat = [&](int64_t value) {
       return arith::ConstantOp::create(k.builder, k.loc,
                                        DenseElementsAttr::get(type, int32_t(value)));
     };
-    if (shifted)
-      word = arith::ShRUIOp::create(k.builder, k.loc, word, splat(shifted));
-    if (!masksAtOnce && place)
-      word = arith::ShRUIOp::create(k.builder, k.loc, word, splat(place));
-    bool isLast = i + 1 == shape.perWord();
-    int64_t mask = (1 << shape.bits) - 1;
-    if (!masksAtOnce) {
-      if (!isLast)
-        word = arith::AndIOp::create(k.builder, k.loc, word, splat(mask));
-      all.push_back(arith::SIToFPOp::create(k.builder, k.loc, floats, word));
+    if (i)
+      word = arith::ShRUIOp::create(k.builder, k.loc, word, splat(i * shape.bits));
+    if (Value found = lookedUp(word)) {
+      all.push_back(found);
       continue;
     }
-    // Where an integer lies in the mantissa, under an exponent of which it counts ones, a number is
-    // that much more than a power of two: one instruction puts it there.
-    float power = std::ldexp(1.0f, mantissa - place);
-    word = arith::AndIOp::create(k.builder, k.loc, word, splat(mask << place));
-    word = arith::OrIOp::create(k.builder, k.loc, word, splat(llvm::bit_cast<int32_t>(power)));
-    Value number = arith::BitcastOp::create(k.builder, k.loc, floats, word);
-    Value less = arith::ConstantOp::create(
-        k.builder, k.loc, DenseElementsAttr::get(cast<VectorType>(floats), -power));
-    all.push_back(arith::AddFOp::create(k.builder, k.loc, number, less));
+    if (i + 1 < shape.perWord())
+      word = arith::AndIOp::create(k.builder, k.loc, word, splat((1 << shape.bits) - 1));
+    Type floats = type.clone(k.builder.getF32Type());
+    all.push_back(arith::SIToFPOp::create(k.builder, k.loc, floats, word));
   }
   return all;
 }

@@ -9,26 +9,21 @@
 
 namespace tcc::codegen {
 
-/// Bytes between what is widened and what is fetched meanwhile: each line of the cache has so much
-/// to compute that a core does not look further ahead by itself.
-inline constexpr int64_t kGroupsAhead = 16384;
-
 /// Reads one group of a panel.
 class GroupReader {
 public:
   using Values = llvm::SmallVector<mlir::Value>; ///< one for each vector of columns
 
-  /// Group `index` of those at `base`, in vectors of `widths` columns, each for `rows` rows: of
-  /// several, whose products hide it, widening takes as few registers as it can.
+  /// Group `index` of those at `base`, in vectors of `widths` columns.
   GroupReader(KernelBuilder &k, const CpuTarget &cpu, const GroupedShape &shape,
-              llvm::ArrayRef<unsigned> widths, mlir::Value base, Index index, unsigned rows);
+              llvm::ArrayRef<unsigned> widths, mlir::Value base, Index index);
   /// Loads row `row` of the words.
   void beginWords(Index row);
-  /// Fetches as much as a row of words at the same place behind `ahead` as this one behind `base`.
-  void prefetch(mlir::Value ahead);
-  /// The same for what lies behind the group's words.
+  /// Fetches as much as `rows` rows of words, or of what follows them, at the same place behind
+  /// `ahead` as these behind `base`.
+  void prefetch(mlir::Value ahead, Index row, int64_t rows = 1);
   void prefetchScales(mlir::Value ahead);
-  /// The i-th integers of the words, as f32; from the first on, one after the other.
+  /// The i-th integers of the words, as f32.
   Values integers(unsigned i);
   /// What they are multiplied by, and what is added to that; no offsets where all are 0.
   Values scales();
@@ -36,16 +31,15 @@ public:
 
 private:
   Values load(mlir::Type element, Index first);
-  void fetch(mlir::Value ahead, Index at, int64_t rows);
+  /// The number in the lowest bits of each word as f32; null where no instruction looks it up.
+  mlir::Value lookedUp(mlir::Value words);
 
   KernelBuilder &k;
+  const CpuTarget &cpu;
   const GroupedShape &shape;
   llvm::ArrayRef<unsigned> widths;
-  int64_t lineWords;    ///< of a line of the cache
-  bool masksAtOnce;     ///< a mask and bits beside it are one instruction
-  unsigned shifted = 0; ///< bits that the words are, for the integers in hand
   mlir::Value base;
-  Index first, words; ///< in words from `base`: the group, and its row
+  Index first; ///< of the group, in words from `base`
   Values loaded;
 };
 

@@ -131,10 +131,11 @@ static void packIntegers(KernelBuilder &k, const ContractionSpec &spec, Index pa
   const GroupedShape &shape = *spec.integers;
   SmallVector<unsigned> widths(spec.schedule.vectors, spec.schedule.lanes);
   Value from = groupsAt(k, spec, panel, block);
-  Value ahead = k.address(from, k.builder.getI8Type(), k.constant(kGroupsAhead));
+  constexpr int64_t groupsAhead = 16384; // bytes: widening takes long
+  Value ahead = k.address(from, k.builder.getI8Type(), k.constant(groupsAhead));
   Index one = k.constant(1), groups = k.floorDiv(block.length, k.constant(shape.group));
   k.loop(k.constant(0), groups, one, [&](Index g) {
-    GroupReader reader(k, spec.cpu, shape, widths, from, g, /*rows=*/1);
+    GroupReader reader(k, spec.cpu, shape, widths, from, g);
     SmallVector<Value> scales = reader.scales(), offsets = reader.offsets(scales);
     reader.prefetchScales(ahead);
     if (offsets.empty())
@@ -142,7 +143,7 @@ static void packIntegers(KernelBuilder &k, const ContractionSpec &spec, Index pa
         offsets.push_back(k.zero(scale.getType()));
     k.loop(k.constant(0), k.constant(shape.integerRows()), one, [&](Index row) {
       reader.beginWords(row);
-      reader.prefetch(ahead);
+      reader.prefetch(ahead, row);
       Index first = k.mulAdd(g, k.constant(shape.group), k.mul(row, k.constant(shape.perWord())));
       for (unsigned i = 0; i < shape.perWord(); ++i)
         for (auto [vector, integers] : llvm::enumerate(reader.integers(i))) {

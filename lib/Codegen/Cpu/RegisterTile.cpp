@@ -45,9 +45,14 @@ static void prefetchAhead(KernelBuilder &k, const CpuTarget &cpu, const PanelSou
                           unsigned count) {
   Type byte = k.builder.getI8Type();
   auto fetch = [&](Index begin, int64_t bytes) {
-    Value pointer = k.address(b.ahead, byte, begin);
-    for (int64_t offset = 0; offset < bytes; offset += cpu.lineBytes)
-      k.prefetch(k.address(pointer, byte, k.constant(offset)));
+    for (unsigned panel = 0; panel < b.panels; ++panel) {
+      Value from = b.ahead;
+      if (panel)
+        from = k.address(from, b.element, k.mul(k.constant(panel), b.panelStride));
+      Value pointer = k.address(from, byte, begin);
+      for (int64_t offset = 0; offset < bytes; offset += cpu.lineBytes)
+        k.prefetch(k.address(pointer, byte, k.constant(offset)));
+    }
   };
   if (!b.aheadStride)
     return fetch(k.mul(at, k.constant(b.aheadStep)), b.aheadStep * count);
@@ -279,41 +284,56 @@ SmallVector<Value> Run::grouped(Index length, ValueRange init) {
   assert(k.isKnown(a.kStride, 1) && "sums of a row take neighbours");
   Index zero = k.constant(0), one = k.constant(1), group = k.constant(shape.group);
   return k.loop(zero, k.floorDiv(length, group), one, init, [&](Index g, ValueRange in) {
-    GroupReader reader(k, cpu, shape, tile.widths, b.base, g, tile.rows);
-    Index first = k.mul(g, group);
-    if (b.ahead)
-      reader.prefetchScales(b.ahead);
-    // Few sums wait for themselves: of each word's integers so many have sums of their own.
-    constexpr unsigned inFlight = 6;
-    unsigned tileSums = tile.rows * tile.widths.size(), chains = 1;
-    while (chains < shape.perWord() && chains * tileSums < inFlight)
-      chains *= 2;
-    auto addWords = [&](Index row, ValueRange partial) {
-      SmallVector<SmallVector<Value>> sums;
-      for (unsigned chain = 0; chain < chains; ++chain)
-        sums.push_back(llvm::to_vector(partial.slice(chain * tileSums, tileSums)));
-      rows.begin(k, k.mulAdd(row, k.constant(shape.perWord()), first));
-      reader.beginWords(row);
+    SmallVector<GroupReader> readers;
+    SmallVector<Value> ahead;
+    unsigned perPanel = tile.widths.size() / b.panels;
+    Value later = b.ahead;
+    if (b.ahead && b.panels > 1) {
+      Value same = k.compare(arith::CmpIPredicate::slt, g, b.aheadGroups);
+      Index others = k.mul(k.constant(b.panels - 1), b.panelStride);
+      later = arith::SelectOp::create(k.builder, k.loc, same, later,
+                                      k.address(later, b.element, others));
+    }
+    for (unsigned i = 0; i < b.panels; ++i) {
+      auto at = [&](Value from) {
+        return i ? k.address(from, b.element, k.mul(k.constant(i), b.panelStride)) : from;
+      };
+      readers.emplace_back(k, cpu, shape, ArrayRef(tile.widths).slice(i * perPanel, perPanel),
+                           at(b.base), g);
       if (b.ahead)
-        reader.prefetch(b.ahead);
-      for (unsigned i = 0; i < shape.perWord(); ++i) {
-        SmallVector<Value> vectors = reader.integers(i);
-        for (unsigned r = 0; r < tile.rows; ++r)
-          multiply(r, loadA(r, i), vectors, sums[i % chains]);
-      }
+        ahead.push_back(at(later));
+    }
+    auto ofAll = [&](llvm::function_ref<GroupReader::Values(GroupReader &)> read) {
       SmallVector<Value> all;
-      for (const SmallVector<Value> &some : sums)
-        all.append(some);
+      for (GroupReader &reader : readers)
+        llvm::append_range(all, read(reader));
       return all;
     };
-    SmallVector<Value> none;
-    for (unsigned chain = 0; chain < chains; ++chain)
-      none.append(zeroTile(k, tile));
-    SmallVector<Value> sums = k.loop(zero, k.constant(shape.integerRows()), one, none, addWords);
-    for (unsigned i = tileSums; i < sums.size(); ++i)
-      sums[i % tileSums] = arith::AddFOp::create(k.builder, k.loc, sums[i % tileSums], sums[i]);
-    SmallVector<Value> accs = llvm::to_vector(in), scales = reader.scales();
-    SmallVector<Value> offsets = reader.offsets(scales);
+    Index first = k.mul(g, group);
+    auto addWords = [&](Index row, ValueRange partial) {
+      SmallVector<Value> sums = llvm::to_vector(partial);
+      rows.begin(k, k.mulAdd(row, k.constant(shape.perWord()), first));
+      for (GroupReader &reader : readers)
+        reader.beginWords(row);
+      for (auto [reader, later] : llvm::zip(readers, ahead))
+        reader.prefetch(later, row);
+      for (unsigned i = 0; i < shape.perWord(); ++i) {
+        SmallVector<Value> vectors = ofAll([&](GroupReader &r) { return r.integers(i); });
+        for (unsigned r = 0; r < tile.rows; ++r)
+          multiply(r, loadA(r, i), vectors, sums);
+      }
+      return sums;
+    };
+    SmallVector<Value> sums =
+        k.loop(zero, k.constant(shape.integerRows()), one, zeroTile(k, tile), addWords);
+    for (auto [reader, later] : llvm::zip(readers, ahead))
+      reader.prefetchScales(later);
+    SmallVector<Value> accs = llvm::to_vector(in), offsets;
+    SmallVector<Value> scales = ofAll([&](GroupReader &reader) {
+      GroupReader::Values scales = reader.scales();
+      llvm::append_range(offsets, reader.offsets(scales));
+      return scales;
+    });
     for (unsigned r = 0; r < tile.rows; ++r) {
       if (!offsets.empty())
         multiply(r, rowSum(r, first, shape.group), offsets, accs);

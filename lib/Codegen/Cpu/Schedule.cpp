@@ -316,15 +316,16 @@ struct ProductExtents {
 };
 
 /// Panels that a tile of `rows` rows may lie across: the registers hold its sums, the elements of
-/// A and a vector of B.
-static int64_t mostBeside(const CpuTarget &cpu, const ContractionSchedule &schedule) {
+/// A and a vector of B; of integers with scales, `grouped`, the words and sums of a group too.
+static int64_t mostBeside(const CpuTarget &cpu, const ContractionSchedule &schedule, bool grouped) {
   constexpr int64_t mostStreams = 4;
   int64_t free = int64_t(cpu.vectorRegisters) - schedule.rows - 1;
-  return std::clamp<int64_t>(free / (int64_t(schedule.rows) * schedule.vectors), 1, mostStreams);
+  int64_t each = int64_t(schedule.vectors) * (grouped ? 2 * schedule.rows + 1 : schedule.rows);
+  return std::clamp<int64_t>(free / each, 1, mostStreams);
 }
 
-unsigned panelsBeside(const CpuTarget &cpu, const ContractionSchedule &schedule) {
-  int64_t panels = std::min(mostBeside(cpu, schedule), schedule.panelsPerTask);
+unsigned panelsBeside(const CpuTarget &cpu, const ContractionSchedule &schedule, bool grouped) {
+  int64_t panels = std::min(mostBeside(cpu, schedule, grouped), schedule.panelsPerTask);
   while (schedule.panelsPerTask % panels)
     --panels;
   return panels;
@@ -339,7 +340,7 @@ cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSched
   if (schedule.packsB())
     mostPanels = std::max<int64_t>(1, scratchLimit / (std::min(k, packedBlock) * width * bytes));
   if (shape.group) // read from end to end
-    mostPanels = 1;
+    mostPanels = shape.m == schedule.rows ? mostBeside(cpu, schedule, /*grouped=*/true) : 1;
   if (schedule.kBlock)
     mostTiles = std::max<int64_t>(1, scratchLimit / (schedule.rows * width * bytes));
   ProductProblem problem;
@@ -366,7 +367,7 @@ cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSched
     schedule.tilesPerTask = cut.tiles;
     schedule.panelsPerTask = cut.panels;
     // Whole sets of panels that are read beside each other.
-    if (int64_t beside = mostBeside(cpu, schedule);
+    if (int64_t beside = mostBeside(cpu, schedule, shape.group.has_value());
         shape.b == PanelLayout::Packed && problem.tiles == 1 && cut.panels > beside)
       schedule.panelsPerTask = cut.panels / beside * beside;
     if (schedule.kBlock) // the sums of all tiles and panels of a task are kept

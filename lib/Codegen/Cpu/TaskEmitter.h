@@ -77,6 +77,9 @@ private:
 
   // Partial sums: [tile of the task][panel of the task][row][panel width]
   mlir::Value sums(Index tile, Index panel);
+  /// Adds a block's sums to those at `at`, which `accs` then are.
+  void addToSums(mlir::Value at, unsigned rows, llvm::ArrayRef<unsigned> widths,
+                 llvm::SmallVector<mlir::Value> &accs);
   void storeTile(mlir::Value at, unsigned rows, llvm::ArrayRef<unsigned> widths,
                  mlir::ValueRange accs);
   llvm::SmallVector<mlir::Value> loadTile(mlir::Value at, unsigned rows,
@@ -103,6 +106,7 @@ private:
   bool cutsK;
   JoinedTasks joined;
   Index firstTile, endTile, firstPanel, endPanel; ///< of the task; of panels, those to be done
+  Index taskPanel;                                ///< the first panel of the task
   mlir::Value buffer; ///< sums of one tile, or of the task when k is cut
   mlir::Value packedPanels;
   int64_t held = 1; ///< tiles whose results wait in the buffer before they are stored

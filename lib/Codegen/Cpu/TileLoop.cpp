@@ -26,7 +26,6 @@
 // nothing beside K multiply-adds, and the code is 14 times smaller.
 //
 //===----------------------------------------------------------------------===//
-#include "GroupedPanels.h"
 #include "PanelPacking.h"
 #include "TaskEmitter.h"
 
@@ -74,15 +73,15 @@ void TaskEmitter::emit(Index begin, Index end) {
         columns = joined.columns > 1 ? k.sub(end, begin) : one;
   firstTile = k.mul(taskRow, tiling.taskTiles);
   endTile = k.min(k.add(firstTile, k.mul(rows, tiling.taskTiles)), tiling.tiles);
-  firstPanel = k.mul(taskColumn, panelsPerTask);
+  firstPanel = taskPanel = k.mul(taskColumn, panelsPerTask);
   endPanel = k.min(k.add(firstPanel, k.mul(columns, panelsPerTask)), tiling.panels);
 
   int64_t tileSize = int64_t(tiling.rows) * schedule.panelWidth();
   unsigned wide = panelsOfTile();
-  if (wide > 1)
-    buffer = k.scratch(spec.acc, wide * tileSize);
-  else if (cutsK)
+  if (cutsK)
     buffer = k.scratch(spec.acc, joined.rows * schedule.tilesPerTask * mostPanels() * tileSize);
+  else if (wide > 1)
+    buffer = k.scratch(spec.acc, wide * tileSize);
   else if ((held = heldTiles()) > 1)
     buffer = k.scratch(spec.acc, held * schedule.panelsPerTask * tileSize);
   else if (!schedule.inlineEpilogue || tiling.smallRows == 0 || storesTurned())
@@ -310,16 +309,24 @@ PanelSource TaskEmitter::panelSource(Index panel, bool full, const KBlock &block
 /// hardware prefetches across pages: it fetches what it comes to some steps later.
 void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &block) {
   constexpr int64_t manyTiles = 64; // no time to lose
-  constexpr int64_t streamedAhead = 4096;
+  constexpr int64_t streamedAhead = 4096, groupedAhead = 8192;
   int64_t tiles = source.groups ? 1 : spec.schedule.tilesPerTask;
   if (spec.bLayout != PanelLayout::Packed || copiesB || tiles > manyTiles || feed.keepsPanels())
     return;
   int64_t width = spec.schedule.panelWidth();
   int64_t bytes = width * spec.steps.size * std::max(1u, spec.bElement.getIntOrFloatBitWidth() / 8);
   source.aheadStep = llvm::divideCeil(bytes, tiles);
+  if (source.groups) {
+    // Panels beside each other are followed by as many.
+    const GroupedShape &shape = *source.groups;
+    int64_t bytes = 4 * shape.groupWords(), groups = llvm::divideCeil(groupedAhead, bytes);
+    source.ahead = k.address(source.base, k.builder.getI8Type(), k.constant(groups * bytes));
+    source.aheadGroups =
+        k.sub(k.constant(shape.groups - groups), k.floorDiv(block.begin, k.constant(shape.group)));
+    return;
+  }
   if (tiles == 1) {
-    source.ahead = k.address(source.base, k.builder.getI8Type(),
-                             k.constant(source.groups ? kGroupsAhead : streamedAhead));
+    source.ahead = k.address(source.base, k.builder.getI8Type(), k.constant(streamedAhead));
     return;
   }
   Index next = cutsK ? block.length : k.mul(panelRows(), k.constant(spec.schedule.panelsPerTask));
@@ -345,11 +352,16 @@ SmallVector<Value> TaskEmitter::multiply(const TileRows &rows, Index tile, Index
   SmallVector<Value> accs =
       feed.run(k, registers, source, group, block,
                whole ? zeroTile(k, registers) : initialTile(k, registers, source));
-  for (auto [acc, sum] : llvm::zip_equal(accs, loadTile(at, rows.count, registers.widths)))
+  addToSums(at, rows.count, registers.widths, accs);
+  return accs;
+}
+
+void TaskEmitter::addToSums(Value at, unsigned rows, ArrayRef<unsigned> widths,
+                            SmallVector<Value> &accs) {
+  for (auto [acc, sum] : llvm::zip_equal(accs, loadTile(at, rows, widths)))
     acc = isa<FloatType>(spec.acc) ? Value(arith::AddFOp::create(k.builder, k.loc, sum, acc))
                                    : Value(arith::AddIOp::create(k.builder, k.loc, sum, acc));
-  storeTile(at, rows.count, registers.widths, accs);
-  return accs;
+  storeTile(at, rows, widths, accs);
 }
 
 void TaskEmitter::emitTile(Index tile, Index panel, bool full, const KBlock &block) {
@@ -370,13 +382,14 @@ void TaskEmitter::emitTile(Index tile, Index panel, bool full, const KBlock &blo
 
 unsigned TaskEmitter::panelsOfTile() const {
   const ContractionSchedule &schedule = spec.schedule;
-  bool streams = spec.bLayout == PanelLayout::Packed && !schedule.packsB() && !spec.integers;
+  bool streams = spec.bLayout == PanelLayout::Packed && !schedule.packsB();
   bool single = k.isKnown(tiling.tiles, 1) && !schedule.leastTiles;
-  if (!streams || !single || cutsK || schedule.matrixTiles || spec.groups > 1 || storesTurned())
+  bool cutsRuns = cutsK && !spec.integers;
+  if (!streams || !single || cutsRuns || schedule.matrixTiles || spec.groups > 1 || storesTurned())
     return 1;
   ContractionSchedule shape = schedule;
   shape.rows = tiling.rows;
-  return panelsBeside(spec.cpu, shape);
+  return panelsBeside(spec.cpu, shape, spec.integers.has_value());
 }
 
 void TaskEmitter::emitWideTile(Index tile, unsigned panels, const KBlock &block) {
@@ -393,9 +406,14 @@ void TaskEmitter::emitWideTile(Index tile, unsigned panels, const KBlock &block)
       registers.widths.append(widths);
     PanelSource source = panelSource(panel, /*full=*/true, block);
     source.panels = panels;
-    source.panelStride = k.mul(panelRows(), source.kStride);
+    source.panelStride = spec.integers ? k.constant(spec.integers->panelWords())
+                                       : k.mul(panelRows(), source.kStride);
+    // What is widened keeps the processor from looking as far ahead as hardware would fetch.
+    if (spec.integers || (spec.bElement != spec.acc && spec.steps.size <= 1))
+      prefetchNext(source, tile, block);
     SmallVector<Value> accs =
-        feed.run(k, registers, source, k.constant(0), block, initialTile(k, registers, source));
+        feed.run(k, registers, source, k.constant(0), block,
+                 cutsK ? zeroTile(k, registers) : initialTile(k, registers, source));
     Index size = k.constant(int64_t(tiling.rows) * spec.schedule.panelWidth());
     auto place = [&](Index i) { return k.address(buffer, spec.acc, k.mul(i, size)); };
     for (unsigned i = 0; i < panels; ++i) {
@@ -403,13 +421,19 @@ void TaskEmitter::emitWideTile(Index tile, unsigned panels, const KBlock &block)
       for (unsigned row = 0; row < rows.count; ++row)
         llvm::append_range(sums,
                            ArrayRef(accs).slice((row * panels + i) * widths.size(), widths.size()));
+      if (cutsK) {
+        addToSums(this->sums(tile, k.add(panel, k.constant(i))), rows.count, widths, sums);
+        continue;
+      }
       storeTile(place(k.constant(i)), rows.count, widths, sums);
     }
-    k.loop(k.constant(0), count, one,
-           [&](Index i) { finishSpilled(tile, k.add(panel, i), /*full=*/true, place(i)); });
+    if (!cutsK)
+      k.loop(k.constant(0), count, one,
+             [&](Index i) { finishSpilled(tile, k.add(panel, i), /*full=*/true, place(i)); });
   });
   firstPanel = endWide;
   forPanels([&](Index panel, bool full) { emitTile(tile, panel, full, block); });
+  firstPanel = taskPanel;
 }
 
 void TaskEmitter::emitMatrixTile(Index tile, const KBlock &block) {
@@ -429,7 +453,7 @@ void TaskEmitter::emitMatrixTile(Index tile, const KBlock &block) {
 
 Value TaskEmitter::sums(Index tile, Index panel) {
   Index panels = k.constant(mostPanels());
-  Index slot = k.mulAdd(k.sub(tile, firstTile), panels, k.sub(panel, firstPanel));
+  Index slot = k.mulAdd(k.sub(tile, firstTile), panels, k.sub(panel, taskPanel));
   Index size = k.constant(int64_t(tiling.rows) * spec.schedule.panelWidth());
   return k.address(buffer, spec.acc, k.mul(slot, size));
 }

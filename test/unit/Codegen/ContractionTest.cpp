@@ -230,6 +230,9 @@ TEST_CASE("one row by many columns reads panels beside each other") {
                                  many = scheduleOf(cpu, {.m = 64, .n = 32000, .k = 1024});
     CHECK(panelsBeside(cpu, few) >= 3);
     CHECK(panelsBeside(cpu, many) == 1);
+    codegen::ContractionSchedule words = few;
+    words.vectors = cpu.vectorRegisters == 32 ? 3 : 2, words.panelsPerTask = 6;
+    CHECK(panelsBeside(cpu, words, /*grouped=*/true) == (cpu.vectorRegisters == 32 ? 3 : 2));
   }
 }
 

@@ -57,7 +57,9 @@ struct PanelSource {
   unsigned panels = 1;   ///< equal ones beside each other, with `sums` of their own
   Index panelStride;     ///< elements from one to the next
   mlir::Value sums;      ///< what every row's sums start from; null: 0
-  std::optional<GroupedShape> groups = {}; ///< with `ahead`: what is fetched beside each word
+  std::optional<GroupedShape> groups = {}; ///< with `ahead`: what is fetched beside each group
+  Index
+      aheadGroups; ///< of so many groups that lies in the same panel, then in that behind `panels`
 
   /// The panel from `begin` on.
   PanelSource from(KernelBuilder &k, Index begin) const;

@@ -92,7 +92,8 @@ struct ContractionSchedule {
 
 /// How many packed panels of a task the only register tile of its rows lies across: memory gives
 /// more of a few streams than of one, and sums wait less for themselves. 1: one after the other.
-unsigned panelsBeside(const CpuTarget &cpu, const ContractionSchedule &schedule);
+unsigned panelsBeside(const CpuTarget &cpu, const ContractionSchedule &schedule,
+                      bool grouped = false);
 
 /// A 3x3 convolution in tiles of 2x2 outputs; an unknown number of tiles is -1.
 struct WinogradShape {

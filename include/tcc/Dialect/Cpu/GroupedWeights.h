@@ -27,6 +27,7 @@ struct GroupedShape {
   int64_t perWord() const { return 32 / bits; }
   int64_t integerRows() const { return group / perWord(); }
   int64_t rows() const { return integerRows() + (zero ? 1 : 2); }
+  int64_t panelWords() const { return groups * groupWords(); }
   int64_t groupWords() const { return rows() * width; }
   /// As the shape of a tensor.
   llvm::SmallVector<int64_t, 4> dims() const { return {panels(), groups, rows(), width}; }
