@@ -348,4 +348,5 @@ import gridcases  # noqa: E402,F401  whose cases are of this kind
 import manycases  # noqa: E402,F401
 import modelcases  # noqa: E402,F401
 import oddcases  # noqa: E402,F401
+import opencases  # noqa: E402,F401
 import shapecases  # noqa: E402,F401

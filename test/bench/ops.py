@@ -9,11 +9,14 @@ a case takes microseconds, and whatever else the machine does only adds to that.
 at most: bytes of the arguments and results at the speed of a copy, operations at that of a large product, both measured
 beside the cases; a case's share is how near tcc comes to it.
 
+The peer `static` is tcc's own code where all extents are known, for the cases of opencases.py.
+
 With --cpu x86-64-v3 PyTorch and the libraries of its products are held to AVX2 as well. ONNX Runtime takes what the
 machine has: it is no peer there.
 """
 import argparse
 import contextlib
+import dataclasses
 import datetime
 import io
 import json
@@ -84,6 +87,13 @@ class Tcc:
         import torch
         results = self.model(*self.arguments, wrap=torch.from_dlpack)
         return [r.clone() for r in results]
+
+
+class Static(Tcc):
+    """tcc's code where all extents are known."""
+
+    def __init__(self, case, module, arguments, options):
+        super().__init__(dataclasses.replace(case, dynamic={}), module, arguments, options)
 
 
 class Eager:
@@ -172,7 +182,7 @@ class OpenVino:
 # What PyTorch is told so that it uses no more of the machine than code for this CPU.
 LIMITS = {"x86-64-v3": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
 
-ENGINES = {"tcc": Tcc, "eager": Eager, "ort": OnnxRuntime, "openvino": OpenVino, "compile": Compile}
+ENGINES = {"tcc": Tcc, "eager": Eager, "ort": OnnxRuntime, "openvino": OpenVino, "compile": Compile, "static": Static}
 
 
 def places(case, arguments):
@@ -252,7 +262,7 @@ def measure(case, options):
             ready[name] = engine
         except Exception as failure:  # what an engine cannot run is a result
             failed[name] = f"{type(failure).__name__}: {' '.join(str(failure).split())[:200]}"
-    moved = sum(t.numel() * t.element_size() for t in [*arguments, *module.parameters(), *expected])
+    moved = sum(t.numel() * t.element_size() for t in [*arguments, *module.parameters(), *module.buffers(), *expected])
     return {"case": case.name, "bytes": moved, "flops": case.flops, "failed": failed,
             "us": best_times(ready, options), "date": datetime.date.today().isoformat()}
 
@@ -337,7 +347,7 @@ def parse(argv):
     parser = argparse.ArgumentParser(prog="scripts/bench ops", description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="the subset that is run before code generation changes")
     parser.add_argument("--only", default="", help="comma-separated beginnings of names")
-    parser.add_argument("--peers", default="eager,ort", help="of eager,ort,openvino,compile")
+    parser.add_argument("--peers", default="eager,ort", help="of eager,ort,openvino,compile,static")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=0.4, help="for each engine and case")
     parser.add_argument("--turn", type=float, default=0.02, help="seconds of a turn")

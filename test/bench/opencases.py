@@ -1,0 +1,105 @@
+"""Operators whose extents only a run knows, beside the same with all of them known:
+
+    scripts/bench ops --only wide/open --peers static
+
+The last column but one is then the time with known extents by that with open ones. Each class comes with an open first axis
+(rows, a batch) and, where models have that, with open lengths or images.
+"""
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from opcases import size_name
+from widecases import wide
+
+ROWS, BATCH = {0: "rows"}, {0: "batch"}
+
+
+def opened(name, function, *arguments, axes, state=None):
+    """`axes`: for each argument, its open axes with their names."""
+    wide(f"open/{name}", function, *arguments, dynamic=dict(enumerate(axes)), state=state)
+
+
+def products():
+    for m, k, n in ((1, 768, 3072), (8, 1024, 1024), (64, 64, 64), (100, 768, 768), (512, 768, 3072), (1024, 256, 100)):
+        linear = lambda k=k, n=n: nn.Linear(k, n)  # noqa: E731
+        if m > 1:
+            opened(f"linear/{size_name(m, k, n)}", None, (m, k), axes=[ROWS], state=linear)
+        opened(f"linear/2x{size_name(m, k, n)}", None, (2, m, k), axes=[BATCH], state=linear)
+    for m, k, n in ((64, 64, 64), (128, 512, 128), (512, 512, 512), (7, 1000, 300)):
+        opened(f"matmul/{size_name(m, k, n)}", torch.matmul, (m, k), (k, n), axes=[ROWS, {}])
+        opened(f"matmul_all/{size_name(m, k, n)}", torch.matmul, (m, k), (k, n), axes=[{0: "m", 1: "k"}, {0: "k", 1: "n"}])
+        opened(f"bmm/8x{size_name(m, k, n)}", torch.bmm, (8, m, k), (8, k, n), axes=[BATCH, BATCH])
+    opened("mlp/128x256x1024", None, (128, 256), axes=[ROWS],
+           state=lambda: nn.Sequential(nn.Linear(256, 1024), nn.GELU(), nn.Linear(1024, 256)))
+
+
+def convolutions():
+    image = {2: "height", 3: "width"}
+    for c, f, size, kernel, stride, groups in ((3, 32, 224, 3, 2, 1), (64, 64, 56, 3, 1, 1), (64, 256, 28, 1, 1, 1), (128, 128, 14, 3, 1, 1),
+                                               (96, 96, 56, 3, 1, 96), (96, 96, 28, 5, 1, 96), (64, 64, 28, 3, 1, 4)):
+        conv = lambda c=c, f=f, k=kernel, s=stride, g=groups: nn.Conv2d(c, f, k, s, k // 2, groups=g)  # noqa: E731
+        name = f"{c}x{size}x{size}-{f}/k{kernel}s{stride}g{groups}"
+        opened(f"conv/batch/{name}", None, (2, c, size, size), axes=[BATCH], state=conv)
+        if stride == 1:  # of others the exporter wants to know the remainder
+            opened(f"conv/image/{name}", None, (2, c, size, size), axes=[image], state=conv)
+    opened("conv/length/80x1000-256/k3", None, (2, 80, 1000), axes=[{2: "length"}], state=lambda: nn.Conv1d(80, 256, 3, padding=1))
+    opened("conv/transposed/64x28x28-32/k2s2", None, (2, 64, 28, 28), axes=[BATCH], state=lambda: nn.ConvTranspose2d(64, 32, 2, 2))
+    for what, f in (("max", lambda x: F.max_pool2d(x, 3, 2, 1)), ("avg", lambda x: F.avg_pool2d(x, 2)), ("global", lambda x: x.mean((2, 3)))):
+        opened(f"pool/{what}/batch", f, (4, 64, 56, 56), axes=[BATCH])
+    opened("pool/global/image", lambda x: x.mean((2, 3)), (4, 64, 56, 56), axes=[image])
+
+
+def attention():
+    sdpa = F.scaled_dot_product_attention
+    causal = lambda q, k, v: sdpa(q, k, v, is_causal=True)  # noqa: E731
+    for b, h, s, d in ((1, 12, 128, 64), (1, 8, 512, 64), (8, 4, 64, 32)):
+        shape, length = (b, h, s, d), {2: "length"}
+        for what, f in (("plain", sdpa), ("causal", causal)):
+            opened(f"attention/{what}/{size_name(*shape)}", f, shape, shape, shape, axes=[length] * 3)
+            if b > 1:
+                opened(f"attention/{what}/batch/{size_name(*shape)}", f, shape, shape, shape, axes=[BATCH] * 3)
+    opened("attention/decode/1x12x1x64", sdpa, (1, 12, 1, 64), (1, 12, 512, 64), (1, 12, 512, 64), axes=[{}, {2: "past"}, {2: "past"}])
+
+
+def rows():
+    kinds = {"softmax": lambda x: x.softmax(-1), "log_softmax": lambda x: x.log_softmax(-1), "layer_norm": lambda x: F.layer_norm(x, x.shape[-1:]),
+             "rms_norm": lambda x: x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt(), "sum": lambda x: x.sum(-1), "amax": lambda x: x.amax(-1),
+             "argmax": lambda x: x.argmax(-1), "cumsum": lambda x: x.cumsum(-1)}
+    for what, f in kinds.items():
+        for m, n in ((1000, 64), (128, 768), (512, 1024), (8, 4000)):
+            opened(f"{what}/rows/{size_name(m, n)}", f, (m, n), axes=[ROWS])
+            if what != "layer_norm":
+                opened(f"{what}/length/{size_name(m, n)}", f, (m, n), axes=[{1: "length"}])
+    for what, f in (("sum", lambda x: x.sum(0)), ("mean", lambda x: x.mean(1)), ("all", lambda x: x.sum())):
+        opened(f"reduce/{what}/256x64x128", f, (256, 64, 128), axes=[BATCH])
+        opened(f"reduce/{what}/length/256x64x128", f, (256, 64, 128), axes=[{1: "length"}])
+    opened("batch_norm/8x64x56x56", None, (8, 64, 56, 56), axes=[BATCH], state=lambda: nn.BatchNorm2d(64).eval())
+    opened("group_norm/4x64x28x28", None, (4, 64, 28, 28), axes=[BATCH], state=lambda: nn.GroupNorm(8, 64))
+
+
+def moves():
+    points = {"gelu": F.gelu, "relu": torch.relu, "add": lambda x: x + 1, "silu": F.silu}
+    for what, f in points.items():
+        for m, n in ((100, 64), (512, 768), (1024, 1024), (2000, 33)):
+            opened(f"point/{what}/rows/{size_name(m, n)}", f, (m, n), axes=[ROWS])
+            opened(f"point/{what}/all/{size_name(m, n)}", f, (m, n), axes=[{0: "rows", 1: "columns"}])
+    opened("point/bias/512x768", lambda x, y: x + y, (512, 768), (768,), axes=[ROWS, {}])
+    opened("point/scale/512x768", lambda x, y: x * y, (512, 768), (512, 1), axes=[ROWS, ROWS])
+    for what, f in (("0", lambda x, y: torch.cat([x, y])), ("1", lambda x, y: torch.cat([x, y], 1)), ("2", lambda x, y: torch.cat([x, y], 2))):
+        opened(f"cat/{what}/32x64x96", f, (32, 64, 96), (32, 64, 96), axes=[BATCH, BATCH] if what != "0" else [{1: "rows"}] * 2)
+    for what, permutation in (("heads", (0, 2, 1, 3)), ("last", (0, 1, 3, 2)), ("channels", (0, 3, 1, 2))):
+        opened(f"transpose/{what}/8x128x12x64", lambda x, p=permutation: x.permute(p).contiguous(), (8, 128, 12, 64), axes=[BATCH])
+        opened(f"transpose/{what}/length", lambda x, p=permutation: x.permute(p).contiguous(), (8, 128, 12, 64), axes=[{1: "length"}])
+    opened("transpose/matrix/1024x1000", lambda x: x.T.contiguous(), (1024, 1000), axes=[ROWS])
+    places = lambda: torch.randint(0, 1000, (512,))  # noqa: E731
+    opened("gather/rows/1000x256", lambda x, i: x[i], (1000, 256), places, axes=[{}, {0: "count"}])
+    opened("gather/embedding/1000x256", None, places, axes=[{0: "count"}], state=lambda: nn.Embedding(1000, 256))
+    opened("gather/along/512x1000", lambda x, i: x.gather(1, i), (512, 1000), lambda: torch.randint(0, 1000, (512, 64)), axes=[ROWS, ROWS])
+    opened("slice/512x1024", lambda x: x[:, 100:900] * 2, (512, 1024), axes=[ROWS])
+    opened("pad/64x100x100", lambda x: F.pad(x, (1, 1, 1, 1)), (64, 100, 100), axes=[BATCH])
+    opened("resize/2x64x28x28", lambda x: F.interpolate(x, scale_factor=2), (2, 64, 28, 28), axes=[BATCH])
+
+
+for family in (products, convolutions, attention, rows, moves):
+    family()
