@@ -14,8 +14,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
+#include "ScheduleChoice.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Analysis/InPlace.h"
+#include "tcc/Analysis/StorageLiveness.h"
 #include "tcc/Codegen/Gpu/ScheduleModel.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 
@@ -73,13 +75,6 @@ bool waitsAtOneEnd(kernel::LaunchOp launch, Schedule schedule) {
                             schedule.getForm());
 }
 
-/// What a tensor is that only has another shape.
-Value memoryOf(Value tensor) {
-  while (auto reshape = tensor.getDefiningOp<prim::ReshapeOp>())
-    tensor = reshape.getX();
-  return tensor;
-}
-
 /// Whether an operand of `next` comes from a result of `launch`, of the same block, by any
 /// operators.
 bool dependsOn(kernel::LaunchOp next, kernel::LaunchOp launch) {
@@ -107,13 +102,13 @@ bool sharesNothing(kernel::LaunchOp launch, kernel::LaunchOp next) {
     return false;
   SmallVector<Value> reads, overwrites;
   for (Value v : next.getInputs())
-    reads.push_back(memoryOf(v));
+    reads.push_back(storageOf(v));
   for (unsigned i : overwritableInputs(next))
     overwrites.push_back(reads[i]);
   return llvm::all_of(launch.getInputs(), [&](Value v) {
     if (!isa<RankedTensorType>(v.getType()))
       return true;
-    Value memory = memoryOf(v);
+    Value memory = storageOf(v);
     auto argument = dyn_cast<BlockArgument>(memory);
     bool given = argument && isa<func::FuncOp>(argument.getOwner()->getParentOp());
     return (given || llvm::is_contained(reads, memory)) && !llvm::is_contained(overwrites, memory);
@@ -165,14 +160,13 @@ struct Starts {
 };
 
 Schedule withStarts(Schedule s, Starts starts) {
-  unsigned scratch = s.getScratchBytes();
-  if (scratch && starts.beside && !s.getBeside())
-    scratch += kBesideBytes;
-  return Schedule::get(s.getContext(), s.getForm(), s.getThreads(), s.getLanes(), s.getVectors(),
-                       s.getRowThreads(), s.getKept(), s.getRows(), s.getColumns(), s.getDepth(),
-                       s.getSharedBytes(), s.getMostBlocks(), s.getSplit(), scratch,
-                       s.getIndexBits(), s.getResident(), starts.nextEarly, starts.nextBeside,
-                       starts.beside);
+  ScheduleChoice choice(s);
+  choice.nextEarly = starts.nextEarly;
+  choice.nextBeside = starts.nextBeside;
+  choice.beside = starts.beside;
+  if (s.getScratchBytes() && starts.beside && !s.getBeside())
+    choice.scratchBytes += kBesideBytes;
+  return choice.attr(s.getContext());
 }
 
 class EarlyStartsPass : public tcc::impl::EarlyStartsPassBase<EarlyStartsPass> {

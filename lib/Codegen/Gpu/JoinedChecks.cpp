@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
 #include "ScheduleChoice.h"
+#include "tcc/Analysis/StorageLiveness.h"
 #include "tcc/Codegen/Gpu/ScheduleModel.h"
 
 namespace tcc {
@@ -61,21 +62,14 @@ bool isPlain(kernel::LaunchOp launch) {
          });
 }
 
-/// What a tensor is that only has another shape.
-Value memoryOf(Value tensor) {
-  while (auto reshape = tensor.getDefiningOp<prim::ReshapeOp>())
-    tensor = reshape.getX();
-  return tensor;
-}
-
 /// Whether `reader` reads all that `check` does, and has about as many points.
 bool readsTheSame(kernel::LaunchOp check, prim::ReduceOp reduce, kernel::LaunchOp reader) {
   constexpr int64_t kMost = 4; // elements of a point
   SmallVector<Value> read;
   for (Value v : reader.getInputs())
-    read.push_back(memoryOf(v));
+    read.push_back(storageOf(v));
   bool all = llvm::all_of(check.getInputs(), [&](Value v) {
-    return !isa<RankedTensorType>(v.getType()) || llvm::is_contained(read, memoryOf(v));
+    return !isa<RankedTensorType>(v.getType()) || llvm::is_contained(read, storageOf(v));
   });
   int64_t elements = volumeOf(tensorType(reduce.getX()).getShape()),
           points = volumeOf(tensorType(reader.getResult(0)).getShape());
@@ -108,13 +102,12 @@ SchedulesAttr meeting(kernel::LaunchOp launch, kernel::LaunchOp check) {
   auto schedules = cast<SchedulesAttr>(launch.getScheduleAttr());
   auto others = cast<SchedulesAttr>(check.getScheduleAttr());
   SmallVector<Schedule> all;
-  for (auto [s, other] : llvm::zip(schedules.getSchedules(), others.getSchedules()))
-    all.push_back(Schedule::get(s.getContext(), s.getForm(), s.getThreads(), s.getLanes(),
-                                s.getVectors(), s.getRowThreads(), s.getKept(), s.getRows(),
-                                s.getColumns(), s.getDepth(), s.getSharedBytes(), s.getMostBlocks(),
-                                s.getSplit(), kCounterBytes,
-                                std::max(s.getIndexBits(), other.getIndexBits()), s.getResident(),
-                                s.getNextEarly(), s.getNextBeside(), s.getBeside()));
+  for (auto [s, other] : llvm::zip(schedules.getSchedules(), others.getSchedules())) {
+    ScheduleChoice choice(s);
+    choice.scratchBytes = kCounterBytes;
+    choice.indexBits = std::max(s.getIndexBits(), other.getIndexBits());
+    all.push_back(choice.attr(s.getContext()));
+  }
   return SchedulesAttr::get(launch.getContext(), schedules.getArchs(), all);
 }
 

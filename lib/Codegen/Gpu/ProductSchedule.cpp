@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "MmaTile.h"
 #include "ScheduleChoice.h"
+#include "tcc/Analysis/StorageLiveness.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -17,9 +18,7 @@ bool device::multipliesWeights(kernel::LaunchOp launch, Operation *product) {
   auto argument = dyn_cast<BlockArgument>(product->getOperand(1));
   if (!argument)
     return false;
-  Value given = launch.getInputs()[argument.getArgNumber()];
-  while (auto reshape = given.getDefiningOp<prim::ReshapeOp>())
-    given = reshape.getX();
+  Value given = storageOf(launch.getInputs()[argument.getArgNumber()]);
   return given.getDefiningOp<prim::WeightOp>() != nullptr;
 }
 

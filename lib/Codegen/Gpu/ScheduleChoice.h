@@ -18,10 +18,22 @@ struct ScheduleChoice {
   unsigned rows = 0, columns = 0, depth = 0;
   unsigned sharedBytes = 0, mostBlocks = 0, split = 1, scratchBytes = 0, indexBits = 64;
   unsigned resident = 0;
+  bool nextEarly = false, nextBeside = false, beside = false;
+
+  ScheduleChoice() = default;
+  /// What was chosen, to be changed.
+  explicit ScheduleChoice(Schedule s)
+      : form(s.getForm()), threads(s.getThreads()), lanes(s.getLanes()), vectors(s.getVectors()),
+        rowThreads(s.getRowThreads()), kept(s.getKept()), rows(s.getRows()),
+        columns(s.getColumns()), depth(s.getDepth()), sharedBytes(s.getSharedBytes()),
+        mostBlocks(s.getMostBlocks()), split(s.getSplit()), scratchBytes(s.getScratchBytes()),
+        indexBits(s.getIndexBits()), resident(s.getResident()), nextEarly(s.getNextEarly()),
+        nextBeside(s.getNextBeside()), beside(s.getBeside()) {}
 
   Schedule attr(mlir::MLIRContext *context) const {
     return Schedule::get(context, form, threads, lanes, vectors, rowThreads, kept, rows, columns,
-                         depth, sharedBytes, mostBlocks, split, scratchBytes, indexBits, resident);
+                         depth, sharedBytes, mostBlocks, split, scratchBytes, indexBits, resident,
+                         nextEarly, nextBeside, beside);
   }
 };
 
