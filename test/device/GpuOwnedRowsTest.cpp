@@ -9,22 +9,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::test;
 
-static std::string tensor(const std::string &shape, const char *type) {
-  return "tensor<" + shape + "x" + type + ">";
-}
-
-/// Rows of `columns` go to places of %x along axis 0.
-static std::string rowsOf(const char *kind, const char *type, const std::string &rows,
-                          const std::string &updates, const std::string &columns,
-                          const std::string &updated) {
-  std::string x = tensor(rows + "x" + columns, type), u = tensor(updates + "x" + updated, type),
-              one = tensor(updates + "x1", "i64"), i = tensor(updates + "x" + updated, "i64");
-  return function("%x: " + x + ", %i: " + one + ", %u: " + u, x,
-                  "%0 = prim.broadcast %i axes [0, 1] sizes() : (" + one + ") -> " + i +
-                      "\n%y = prim.scatter_along " + kind + " %x, %0, %u axis 0 : (" + x + ", " +
-                      i + ", " + u + ") -> " + x);
-}
-
 static bool findsOwn(const std::string &text) {
   codegen::device::Schedule s = scheduleOf(text);
   return s.getForm() == codegen::device::Form::Scatter && s.getRowThreads() && s.getRows();
@@ -38,7 +22,7 @@ TEST_CASE("scatters of rows, of which each block finds the updates") {
            {std::array{700, 2500, -9, 720}, {900, 1001, 880, 899}, {700, 990, 5, 5}}) {
         int64_t most = rows, count = updates;
         std::string text =
-            rowsOf(kind, type, std::to_string(rows), std::to_string(updates), "24", "24");
+            scatterRows(kind, type, std::to_string(rows), std::to_string(updates), "24", "24");
         INFO(text);
         CHECK(findsOwn(text));
         check(text,
@@ -52,8 +36,8 @@ TEST_CASE("scatters of rows, of which each block finds the updates") {
         {"bf16", DType::BF16, 96, 300, 520, 520},
         {"f64", DType::F64, 20000, 16384 + 3620, 1, 1},
         {"i64", DType::I64, 300, 700, 65, 65}}) {
-    std::string text = rowsOf("add", type, std::to_string(rows), std::to_string(updates),
-                              std::to_string(columns), std::to_string(updated));
+    std::string text = scatterRows("add", type, std::to_string(rows), std::to_string(updates),
+                                   std::to_string(columns), std::to_string(updated));
     INFO(text);
     CHECK(findsOwn(text) == (updates <= 16384));
     check(text, {random(d, {rows, columns}, -9, 9), indices({updates, 1}, -3, rows + 3),
@@ -69,6 +53,6 @@ TEST_CASE("scatters of rows, of which each block finds the updates") {
   check(tuples, {random(DType::BF16, {20, 40, 32}), indices({1300, 2}, -1, 20),
                  random(DType::BF16, {1300, 32})});
   // Of which only the last counts, and many of each row, are another's.
-  CHECK(!findsOwn(rowsOf("assign", "f32", "700", "2500", "24", "24")));
-  CHECK(!findsOwn(rowsOf("add", "f32", "900", "14500", "24", "24")));
+  CHECK(!findsOwn(scatterRows("assign", "f32", "700", "2500", "24", "24")));
+  CHECK(!findsOwn(scatterRows("add", "f32", "900", "14500", "24", "24")));
 }

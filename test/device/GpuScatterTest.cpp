@@ -10,22 +10,6 @@ using namespace tcc;
 using namespace tcc::test;
 using reference::Tensor;
 
-static std::string tensor(const std::string &shape, const char *type) {
-  return "tensor<" + shape + "x" + type + ">";
-}
-
-/// Rows of `columns` go to places of %x along axis 0.
-static std::string rowsOf(const char *kind, const char *type, const std::string &rows,
-                          const std::string &updates, const std::string &columns,
-                          const std::string &updated) {
-  std::string x = tensor(rows + "x" + columns, type), u = tensor(updates + "x" + updated, type),
-              one = tensor(updates + "x1", "i64"), i = tensor(updates + "x" + updated, "i64");
-  return function("%x: " + x + ", %i: " + one + ", %u: " + u, x,
-                  "%0 = prim.broadcast %i axes [0, 1] sizes() : (" + one + ") -> " + i +
-                      "\n%y = prim.scatter_along " + kind + " %x, %0, %u axis 0 : (" + x + ", " +
-                      i + ", " + u + ") -> " + x);
-}
-
 static bool sorts(const std::string &text) {
   codegen::device::Schedule s = scheduleOf(text);
   return s.getForm() == codegen::device::Form::Scatter && s.getRowThreads() && s.getScratchBytes();
@@ -34,17 +18,17 @@ static bool sorts(const std::string &text) {
 TEST_CASE("sorted scatters: rows, of several types and kinds, some of which go nowhere") {
   for (const char *kind : {"assign", "add", "mul", "min"})
     for (const char *type : {"f32", "bf16"}) {
-      std::string text = rowsOf(kind, type, "300", "5000", "24", "24");
+      std::string text = scatterRows(kind, type, "300", "5000", "24", "24");
       CHECK(sorts(text));
       DType d = std::string(type) == "f32" ? DType::F32 : DType::BF16;
       check(text, {random(d, {300, 24}), indices({5000, 1}, -9, 320), random(d, {5000, 24})});
     }
   // All in one place; rows that the updates are narrower than; none in most places.
-  check(rowsOf("add", "f32", "70", "3000", "5", "5"),
+  check(scatterRows("add", "f32", "70", "3000", "5", "5"),
         {random(DType::F32, {70, 5}), indices({3000, 1}, 7, 7), random(DType::F32, {3000, 5})});
-  check(rowsOf("add", "f32", "70", "2100", "50", "33"),
+  check(scatterRows("add", "f32", "70", "2100", "50", "33"),
         {random(DType::F32, {70, 50}), indices({2100, 1}, 0, 69), random(DType::F32, {2100, 33})});
-  check(rowsOf("assign", "i32", "40000", "2200", "8", "8"),
+  check(scatterRows("assign", "i32", "40000", "2200", "8", "8"),
         {random(DType::I32, {40000, 8}, -9, 9), indices({2200, 1}, 0, 39999),
          random(DType::I32, {2200, 8}, -9, 9)});
 }
@@ -63,7 +47,7 @@ TEST_CASE("few updates of rows, in one phase") {
            {std::array{3000, 70, -9, 3020}, {700, 700, 3, 90}, {700, 100, 5, 5}}) {
         int64_t most = rows, count = updates;
         std::string text =
-            rowsOf(kind, type, std::to_string(rows), std::to_string(updates), "24", "24");
+            scatterRows(kind, type, std::to_string(rows), std::to_string(updates), "24", "24");
         INFO(text);
         CHECK(notesTouched(text));
         check(text,
@@ -72,11 +56,11 @@ TEST_CASE("few updates of rows, in one phase") {
     }
   // Rows that the updates are narrower than, that are longer than a warp's accesses, and of one
   // element; the last row of a word.
-  check(rowsOf("add", "f32", "400", "90", "50", "33"),
+  check(scatterRows("add", "f32", "400", "90", "50", "33"),
         {random(DType::F32, {400, 50}), indices({90, 1}, 380, 402), random(DType::F32, {90, 33})});
-  check(rowsOf("add", "bf16", "96", "80", "520", "520"),
+  check(scatterRows("add", "bf16", "96", "80", "520", "520"),
         {random(DType::BF16, {96, 520}), indices({80, 1}, 60, 96), random(DType::BF16, {80, 520})});
-  check(rowsOf("max", "f64", "20000", "90", "1", "1"),
+  check(scatterRows("max", "f64", "20000", "90", "1", "1"),
         {random(DType::F64, {20000, 1}), indices({90, 1}, 31, 64), random(DType::F64, {90, 1})});
   // Along another axis, and tuples.
   std::string x = tensor("12x200x9", "f32"), u = tensor("12x150x9", "f32"), i = "tensor<150xi64>",
@@ -101,12 +85,12 @@ TEST_CASE("few updates of rows, in one phase") {
                    random(DType::BF16, {300, 32})});
   }
   // More updates than rows, and more rows than bits, are another's.
-  CHECK(!notesTouched(rowsOf("add", "f32", "1000", "1001", "24", "24")));
-  CHECK(!notesTouched(rowsOf("add", "f32", "400000", "100", "24", "24")));
+  CHECK(!notesTouched(scatterRows("add", "f32", "1000", "1001", "24", "24")));
+  CHECK(!notesTouched(scatterRows("add", "f32", "400000", "100", "24", "24")));
 }
 
 TEST_CASE("scratch memory of a scatter that runs beside a check lies behind that one's") {
-  std::string text = rowsOf("mul", "f32", "300", "5000", "4", "4");
+  std::string text = scatterRows("mul", "f32", "300", "5000", "4", "4");
   CHECK(sorts(text));
   checkAs(text,
           {random(DType::F32, {300, 4}, 1, 1), indices({5000, 1}, -9, 320),
@@ -127,26 +111,26 @@ TEST_CASE("sorted scatters: parts of the updates of few rows") {
     DType d;
   };
   for (auto [kind, type, d] : {Case{"max", "f32", DType::F32}, {"max", "f64", DType::F64}}) {
-    std::string text = rowsOf(kind, type, "3", "3000", "24", "24");
+    std::string text = scatterRows(kind, type, "3", "3000", "24", "24");
     CHECK(scheduleOf(text).getVectors() > 1);
     check(text, {random(d, {3, 24}), indices({3000, 1}, -1, 3), random(d, {3000, 24})});
   }
-  std::string narrower = rowsOf("add", "f64", "3", "3000", "24", "20");
+  std::string narrower = scatterRows("add", "f64", "3", "3000", "24", "20");
   CHECK(scheduleOf(narrower).getVectors() > 1);
   check(narrower,
         {random(DType::F64, {3, 24}), indices({3000, 1}, -1, 3), random(DType::F64, {3000, 20})});
-  CHECK(scheduleOf(rowsOf("add", "f16", "3", "3000", "24", "24")).getVectors() == 1);
+  CHECK(scheduleOf(scatterRows("add", "f16", "3", "3000", "24", "24")).getVectors() == 1);
   // So many columns are no elements.
-  CHECK(scheduleOf(rowsOf("add", "f32", "16", "20000", "128", "128")).getVectors() > 1);
+  CHECK(scheduleOf(scatterRows("add", "f32", "16", "20000", "128", "128")).getVectors() > 1);
   // One row has all of them; updates that are narrower than it.
-  check(rowsOf("add", "f32", "9", "2100", "7", "5"),
+  check(scatterRows("add", "f32", "9", "2100", "7", "5"),
         {random(DType::F32, {9, 7}), indices({2100, 1}, 4, 4), random(DType::F32, {2100, 5})});
 }
 
 TEST_CASE("scatters of integers, in any order") {
   for (const char *kind : {"add", "max", "min"})
     for (auto [type, d] : {std::pair("i32", DType::I32), {"i64", DType::I64}}) {
-      check(rowsOf(kind, type, "40", "2100", "9", "7"),
+      check(scatterRows(kind, type, "40", "2100", "9", "7"),
             {random(d, {40, 9}, -9, 9), indices({2100, 1}, -3, 44), random(d, {2100, 7}, -9, 9)});
       std::string x = tensor("6x50x3", type), u = tensor("300x3", type), i = "tensor<300x2xi64>";
       std::string tuples = function("%x: " + x + ", %i: " + i + ", %u: " + u, x,
@@ -340,12 +324,12 @@ TEST_CASE("sums in fixed point: infinities and what is no number") {
 }
 
 TEST_CASE("sums in fixed point: short rows, and tuples of indices") {
-  std::string rows = rowsOf("add", "f32", "700", "9000", "3", "3");
+  std::string rows = scatterRows("add", "f32", "700", "9000", "3", "3");
   CHECK(isInFixedPoint(rows));
   check(rows,
         {random(DType::F32, {700, 3}), indices({9000, 1}, -9, 720), random(DType::F32, {9000, 3})});
   // Rows that updates have a part of are sorted.
-  std::string parts = rowsOf("add", "f32", "700", "9000", "3", "2");
+  std::string parts = scatterRows("add", "f32", "700", "9000", "3", "2");
   CHECK(!isInFixedPoint(parts));
   check(parts,
         {random(DType::F32, {700, 3}), indices({9000, 1}, -9, 720), random(DType::F32, {9000, 2})});
@@ -390,12 +374,12 @@ TEST_CASE("sorted scatters: few updates of many places, the rest of which are co
         cast<RankedTensorType>(parseType(tensor("1", type), &context())).getElementType());
     // Rows, which meet; narrower ones than there are; and in a row that ends within a vector.
     for (const char *columns : {"24", "5"}) {
-      std::string text = rowsOf("add", type, "9000", "8200", columns, columns);
+      std::string text = scatterRows("add", type, "9000", "8200", columns, columns);
       CHECK(sorts(text));
       int64_t n = std::stoi(columns);
       check(text, {random(d, {9000, n}), indices({8200, 1}, -2, 900), random(d, {8200, n})});
     }
-    check(rowsOf("mul", type, "9000", "8200", "16", "9"),
+    check(scatterRows("mul", type, "9000", "8200", "16", "9"),
           {random(d, {9000, 16}), indices({8200, 1}, 0, 9001), random(d, {8200, 9})});
     // Elements that have indices of their own.
     std::string x = tensor("4000x8", type), u = tensor("300x8", type), i = tensor("300x8", "i64");

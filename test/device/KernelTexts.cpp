@@ -146,6 +146,21 @@ std::string tcc::test::function(const std::string &arguments, const std::string 
          "\n  return %y : " + type + "\n}";
 }
 
+std::string test::tensor(const std::string &shape, const char *type) {
+  return "tensor<" + shape + "x" + type + ">";
+}
+
+std::string test::scatterRows(const char *kind, const char *type, const std::string &rows,
+                              const std::string &updates, const std::string &columns,
+                              const std::string &updated) {
+  std::string x = tensor(rows + "x" + columns, type), u = tensor(updates + "x" + updated, type),
+              one = tensor(updates + "x1", "i64"), i = tensor(updates + "x" + updated, "i64");
+  return function("%x: " + x + ", %i: " + one + ", %u: " + u, x,
+                  "%0 = prim.broadcast %i axes [0, 1] sizes() : (" + one + ") -> " + i +
+                      "\n%y = prim.scatter_along " + kind + " %x, %0, %u axis 0 : (" + x + ", " +
+                      i + ", " + u + ") -> " + x);
+}
+
 std::string tcc::test::softmax(const std::string &rows, const std::string &row) {
   std::string full = "tensor<" + rows + "x" + row + "xf32>", per = "tensor<" + rows + "xf32>";
   return function("%x: " + full, full,

@@ -56,7 +56,16 @@ void checkAssembles(const std::string &ptx, const GpuArch &arch);
 std::string function(const std::string &arguments, const std::string &type,
                      const std::string &body);
 
+/// The type of a tensor, its shape as "2x3".
+std::string tensor(const std::string &shape, const char *type);
+
 std::string softmax(const std::string &rows, const std::string &row);
+
+/// A scatter of `kind`: `updates` rows go to places of `rows` along axis 0, of whose `columns` they
+/// have the first `updated`.
+std::string scatterRows(const char *kind, const char *type, const std::string &rows,
+                        const std::string &updates, const std::string &columns,
+                        const std::string &updated);
 
 /// A product of operands of `type` into `result`, with the right one [n, k] or [k, n], a bias and
 /// an activation.
