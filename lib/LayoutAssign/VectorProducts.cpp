@@ -11,8 +11,7 @@
 // layer's take 3.29 ms of 512 runs so, and 3.71 in panels. With 16 registers panels beside each
 // other are faster, since the lanes of each row's sum need not be added up
 // (docs/Rationale/recurrent-layers.md). Rows are summed, on CPUs, for a matrix and a vector each of
-// a batch too, but for those that attention is recognised by, and for a few vectors that lie along
-// what is summed: each row of the matrix is multiplied by all of them, and nothing is copied.
+// a batch too, but for those that attention is recognised by.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -51,7 +50,6 @@ public:
 
 private:
   void rewrite(prim::DotOp op);
-  bool takeFewVectors(prim::DotOp op);
   bool mayHaveBatch(prim::DotOp op) const;
   bool staysPacked(Value matrix) const;
 
@@ -84,45 +82,7 @@ bool VectorProductsPass::mayHaveBatch(prim::DotOp op) const {
                            llvm::equal(op.getRhsBatch(), first));
 }
 
-/// Both sides along what is summed, one of them a few vectors.
-bool VectorProductsPass::takeFewVectors(prim::DotOp op) {
-  constexpr int64_t mostVectors = 4, longVector = 1024; // beside which copies and waits are dear
-  auto result = tensorType(op.getResult());
-  auto liesAlong = [&](Value v, ArrayRef<int64_t> summed) {
-    auto type = tensorType(v);
-    return summed.size() == 1 && summed[0] + 1 == type.getRank() && type.hasStaticShape() &&
-           !prim::layoutOf(v) && type.getElementType() == result.getElementType();
-  };
-  if (!cpu || attention.contains(op) || !op.getLhsBatch().empty() || result.getRank() != 2 ||
-      !isa<FloatType>(result.getElementType()) ||
-      result.getElementType().getIntOrFloatBitWidth() < 32 ||
-      !liesAlong(op.getLhs(), op.getLhsContract()) || !liesAlong(op.getRhs(), op.getRhsContract()))
-    return false;
-  bool turned = result.getDimSize(0) < result.getDimSize(1);
-  Value matrix = turned ? op.getRhs() : op.getLhs(), few = turned ? op.getLhs() : op.getRhs();
-  int64_t vectors = tensorType(few).getDimSize(0), length = tensorType(few).getDimSize(1),
-          rows = tensorType(matrix).getDimSize(0);
-  if (vectors < 2 || vectors > mostVectors || length < longVector)
-    return false;
-  OpBuilder b(op);
-  Location loc = op.getLoc();
-  auto type = result.clone({rows, vectors, length});
-  Value left =
-      prim::BroadcastOp::create(b, loc, type, matrix, ArrayRef<int64_t>{0, 2}, ValueRange{});
-  Value right = prim::BroadcastOp::create(b, loc, type, few, ArrayRef<int64_t>{1, 2}, ValueRange{});
-  Value products = prim::MulOp::create(b, loc, type, left, right);
-  Value sums = prim::ReduceOp::create(b, loc, result.clone({rows, vectors}), prim::ReduceKind::sum,
-                                      products, ArrayRef<int64_t>{2});
-  if (turned)
-    sums = prim::TransposeOp::create(b, loc, result, sums, ArrayRef<int64_t>{1, 0});
-  op.replaceAllUsesWith(sums);
-  op.erase();
-  return true;
-}
-
 void VectorProductsPass::rewrite(prim::DotOp op) {
-  if (takeFewVectors(op))
-    return;
   auto result = tensorType(op.getResult());
   if (!mayHaveBatch(op) || op.getLhsContract().size() != 1 || !result.hasStaticShape() ||
       !isa<FloatType>(result.getElementType()))

@@ -83,24 +83,3 @@ func.func @few(%x: tensor<3x128xf32>, %y: tensor<128xf32>, %z: tensor<2x64xf32>,
   %2 = prim.dot %w, %y batch [] x [] contract [1] x [0] : (tensor<2x128xf32>, tensor<128xf32>) -> tensor<2xf32>
   return %0, %1, %2 : tensor<3xf32>, tensor<2xf32>, tensor<2xf32>
 }
-
-// A few long vectors along what is summed, on either side: each row by all of them. Neither many
-// vectors, short ones, some across what is summed nor weights in panels.
-// CHECK-LABEL: func @few_vectors
-// CHECK: prim.broadcast %arg1 axes [0, 2] {{.*}} : (tensor<100x2048xf32>) -> tensor<100x3x2048xf32>
-// CHECK: prim.broadcast %arg0 axes [1, 2] {{.*}} : (tensor<3x2048xf32>) -> tensor<100x3x2048xf32>
-// CHECK: %[[S:.*]] = prim.reduce sum %{{.*}} [2] : (tensor<100x3x2048xf32>) -> tensor<100x3xf32>
-// CHECK: prim.transpose %[[S]] [1, 0] : (tensor<100x3xf32>) -> tensor<3x100xf32>
-// CHECK: prim.reduce sum %{{.*}} [2] : (tensor<100x3x2048xf32>) -> tensor<100x3xf32>
-// CHECK-COUNT-4: prim.dot
-func.func @few_vectors(%v: tensor<3x2048xf32>, %m: tensor<100x2048xf32>, %s: tensor<3x64xf32>, %n: tensor<100x64xf32>, %a: tensor<2048x100xf32>)
-    -> (tensor<3x100xf32>, tensor<100x3xf32>, tensor<100x100xf32>, tensor<3x100xf32>, tensor<3x100xf32>, tensor<3x100xf32>) {
-  %0 = prim.dot %v, %m batch [] x [] contract [1] x [1] : (tensor<3x2048xf32>, tensor<100x2048xf32>) -> tensor<3x100xf32>
-  %1 = prim.dot %m, %v batch [] x [] contract [1] x [1] : (tensor<100x2048xf32>, tensor<3x2048xf32>) -> tensor<100x3xf32>
-  %2 = prim.dot %m, %m batch [] x [] contract [1] x [1] : (tensor<100x2048xf32>, tensor<100x2048xf32>) -> tensor<100x100xf32>
-  %3 = prim.dot %s, %n batch [] x [] contract [1] x [1] : (tensor<3x64xf32>, tensor<100x64xf32>) -> tensor<3x100xf32>
-  %4 = prim.dot %v, %a batch [] x [] contract [1] x [0] : (tensor<3x2048xf32>, tensor<2048x100xf32>) -> tensor<3x100xf32>
-  %w = prim.weight "f" : tensor<100x2048xf32, #cpu.panels<k = [1], columns = 0, width = 16>>
-  %5 = prim.dot %v, %w batch [] x [] contract [1] x [1] : (tensor<3x2048xf32>, tensor<100x2048xf32, #cpu.panels<k = [1], columns = 0, width = 16>>) -> tensor<3x100xf32>
-  return %0, %1, %2, %3, %4, %5 : tensor<3x100xf32>, tensor<100x3xf32>, tensor<100x100xf32>, tensor<3x100xf32>, tensor<3x100xf32>, tensor<3x100xf32>
-}

@@ -72,6 +72,14 @@ public:
     tile.run(source, panel, block.length, to, adds);
   }
 
+  void runDots(KernelBuilder &k, DotTile &tile, unsigned count, const ColumnSource &columns,
+               const KBlock &block, Value to, bool adds) override {
+    Index step = k.constant(spec.steps.size), length = k.mul(block.length, step);
+    if (k.known(spec.kElements ? spec.kElements : spec.k).value_or(1) % spec.steps.size)
+      length = k.min(length, k.sub(spec.kElements, k.mul(block.begin, step)));
+    tile.run(count, source, columns, length, to, adds);
+  }
+
 private:
   const ContractionSpec &spec;
   RowSource source;

@@ -87,6 +87,15 @@ static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const Contraction
     shape.group = spec.integers->group;
   shape.inPairs = spec.steps.size > 1 && spec.steps.bfloat;
   shape.matrixTiles = takesMatrixTiles(k, spec, shape);
+  shape.alongK = isa<FloatType>(spec.acc) && k.isKnown(spec.aKStride, 1) &&
+                 (spec.steps.size == 1 || spec.steps.bfloat);
+  auto splitsLines = [&](Index stride, Type element) {
+    int64_t bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+    return k.known(stride).value_or(1) * bytes % spec.cpu.lineBytes != 0;
+  };
+  shape.splitsLines =
+      shape.alongK && spec.bLayout == PanelLayout::Transposed &&
+      (splitsLines(spec.aRowStride, spec.aElement) || splitsLines(spec.bStride, spec.bElement));
   shape.entries = std::max<int64_t>(1, k.known(batch).value_or(1));
   SmallVector<ContractionSchedule> ranked = rankContraction(spec.cpu, shape, variations);
   for (ContractionSchedule &schedule : ranked)
@@ -110,7 +119,8 @@ SmallVector<ContractionSchedule> tcc::codegen::rankSchedules(KernelBuilder &k,
     ContractionSpec inSteps = spec;
     takeSteps(k, inSteps);
     SmallVector<ContractionSchedule> ranked = rank(k, inSteps, batch, variations);
-    if (!ranked.empty() && ranked.front().packsB())
+    bool inPlace = spec.bLayout == PanelLayout::RowMajor; // rows of B hold no steps
+    if (!ranked.empty() && (ranked.front().packsB() || !inPlace))
       return ranked;
   }
   return rank(k, spec, batch, variations);
@@ -121,6 +131,8 @@ void tcc::codegen::setSchedule(KernelBuilder &k, ContractionSpec &spec,
   if (schedule.stepBytes > spec.steps.size)
     takeSteps(k, spec);
   spec.schedule = schedule;
+  if (schedule.singleRow)
+    spec.m = k.constant(1);
 }
 
 std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc, Operation *op,

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/Schedule.h"
 #include "CutTimes.h"
+#include "DotSchedule.h"
+#include "FarRows.h"
 #include "MatrixTile.h"
 #include "tcc/Dialect/Cpu/Winograd.h"
 #include "tcc/Target/CpuCosts.h"
@@ -25,12 +27,6 @@ constexpr int64_t typicalM = 256, typicalN = 256, typicalK = 512, typicalPixels 
 constexpr int64_t scratchLimit = 64 << 10;
 /// k is cut where panels are packed into scratch, or one of weights fills L2 before the next.
 constexpr int64_t packedBlock = 256, weightBlock = 768;
-/// Rows of a large B that are read beside each other, and at least so many columns of each, or
-/// fewer, where a few threads would have nothing to do.
-constexpr int64_t streamedRows = 8, streamedColumns = 1024, streamedTasks = 4, leastStreamed = 1024;
-/// The same where a task copies B before use, bytes of each, if the sums of A's rows leave room.
-constexpr int64_t copiedRows = 64, copiedBytes = 1024, leastCopied = 512;
-
 int64_t firstKnown(std::initializer_list<int64_t> extents) {
   return *llvm::find_if(extents, [](int64_t extent) { return extent > 0; });
 }
@@ -385,32 +381,6 @@ cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSched
   return ranked;
 }
 
-/// How a B, or a batch's, far beyond L2 is read where it lies row by row: by whole rows. One or two
-/// rows wait for the next cache too, more of them compute meanwhile.
-struct FarRows {
-  int64_t block = 0, columns = 0, tiles = 1; ///< rows of B beside each other (0: none); of a task
-  static FarRows of(const CpuTarget &cpu, const ContractionShape &shape,
-                    const ContractionSchedule &schedule);
-};
-
-FarRows FarRows::of(const CpuTarget &cpu, const ContractionShape &shape,
-                    const ContractionSchedule &schedule) {
-  int64_t bytes = shape.accBits / 8, m = shape.m, n = shape.n, l2 = cpu.l2Bytes;
-  if (shape.b != PanelLayout::RowMajor || shape.matrixTiles || m <= 0 || n <= 0 || shape.k <= 0)
-    return {};
-  int64_t tiles = llvm::divideCeil(m, schedule.rows), each = n * shape.k * bytes;
-  bool isBatch = shape.entries >= streamedTasks && shape.entries * each > (m <= 2 ? 2 : 4) * l2 &&
-                 shape.k >= 2 * streamedRows && n * bytes >= leastStreamed * tiles;
-  if (each <= (m <= 2 ? l2 / 2 : 4 * l2) && (schedule.packsB() || !isBatch))
-    return {};
-  if (!schedule.packsB())
-    return {streamedRows * tiles,
-            std::min(streamedColumns / tiles, isBatch ? n : n / streamedTasks), tiles};
-  int64_t columns = std::min(
-      {copiedBytes / bytes, n / streamedTasks, scratchLimit / (bytes * schedule.rows * tiles)});
-  return columns * bytes < leastCopied ? FarRows() : FarRows{copiedRows, columns, tiles};
-}
-
 /// What the time model does not weigh and measuring may: k in other blocks or in one, more of
 /// k unrolled, rows of B in place, tiles of other heights.
 static llvm::SmallVector<ContractionSchedule> variationsOf(const CpuTarget &cpu,
@@ -457,7 +427,8 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
     usual.a = OperandAccess::Copied;
   // Rows of A that read B in place; copied pairs are half as many instructions for each.
   int64_t inPlace = shape.inPairs ? registerTileRows(cpu, usual.vectors) - 1 : 2 * usual.rows;
-  if (shape.b == PanelLayout::Transposed ||
+  bool dots = multipliesDots(cpu, shape, usual.lanes);
+  if ((shape.b == PanelLayout::Transposed && !dots) ||
       (shape.b == PanelLayout::RowMajor && (shape.matrixTiles || extents.m > inPlace)) ||
       (shape.group && extents.m > usual.rows))
     usual.b = OperandAccess::Copied;
@@ -468,17 +439,24 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
   if (shape.b == PanelLayout::Packed && !usual.packsA() && extents.m > usual.rows &&
       shape.k > 2 * weightBlock)
     usual.kBlock = llvm::divideCeil(extents.k, llvm::divideCeil(extents.k, weightBlock));
+  if (dots && shape.k > dotBlock)
+    usual.kBlock = llvm::alignTo(llvm::divideCeil(shape.k, llvm::divideCeil(shape.k, dotBlock)),
+                                 2 * usual.lanes);
   if (shape.group)
     usual.kBlock = packedBlock / *shape.group * *shape.group;
   if (shape.matrixTiles && usual.kBlock)
     usual.kBlock = llvm::alignTo(usual.kBlock, MatrixTile::mostSteps);
   usual.inlineEpilogue =
       !shape.matrixTiles && shape.k > 0 && shape.k <= 48 && shape.n > 0 && shape.m > 0;
+  if (dots) {
+    usual.rows = std::min<int64_t>(registerTileRows(cpu, 1), extents.m);
+    usual.inlineEpilogue = false;
+  }
   FarRows far = FarRows::of(cpu, shape, usual);
   if (far.block)
     usual.kBlock = far.block;
   if (far.block && !usual.packsB())
-    usual.unroll = streamedRows;
+    usual.unroll = FarRows::beside;
 
   llvm::SmallVector<ContractionSchedule> ranked = cutProduct(cpu, shape, usual);
   int64_t panels = llvm::divideCeil(far.columns, usual.panelWidth());

@@ -168,6 +168,22 @@ static SmallVector<kernel::Schedule> specialSchedules(kernel::LaunchOp launch,
   return {scheduleOf(prim::has<prim::UpdatesFirst>(op) ? scatterGrain(op) : 1)};
 }
 
+/// A schedule for runs of one row of a product of open rows, as a language model's are most of the
+/// time: such a run waits for memory, which what is fast for many rows reads panel by panel.
+static kernel::Schedule singleRow(KernelBuilder &k, const ProductSpec &product,
+                                  kernel::LaunchOp launch) {
+  ContractionSpec spec = product.spec;
+  if (k.known(spec.m) || !k.known(spec.n) || !k.known(spec.k) || !product.batchExtents.empty())
+    return {};
+  spec.m = k.constant(1);
+  SmallVector<ContractionSchedule> ranked =
+      rankSchedules(k, spec, product.batch, /*variations=*/false);
+  if (ranked.empty())
+    return {};
+  ranked.front().singleRow = true;
+  return scheduleAttr(launch.getContext(), ranked.front());
+}
+
 /// Null where the product's template cannot do it.
 static SmallVector<kernel::Schedule> productSchedules(kernel::LaunchOp launch, const CpuTarget &cpu,
                                                       bool variations) {
@@ -179,8 +195,13 @@ static SmallVector<kernel::Schedule> productSchedules(kernel::LaunchOp launch, c
   auto product = productSpec(extents.b, launch.getLoc(), op, extents.of(lhs), extents.of(rhs), cpu);
   if (!product)
     return {};
-  return attributes(launch.getContext(),
-                    rankSchedules(extents.k, product->spec, product->batch, variations));
+  SmallVector<kernel::Schedule> all = attributes(
+      launch.getContext(), rankSchedules(extents.k, product->spec, product->batch, variations));
+  if (kernel::Schedule one = singleRow(extents.k, *product, launch))
+    for (kernel::Schedule &many : all)
+      many = kernel::BySizeAttr::get(launch.getContext(), one,
+                                     *extents.k.known(product->spec.n) + 1, many);
+  return all;
 }
 
 static SmallVector<kernel::Schedule> convolutionSchedules(kernel::LaunchOp launch,

@@ -59,6 +59,8 @@ private:
   void emitWideTile(Index tile, unsigned panels, const KBlock &block);
   /// All panels of a tile by the matrix unit.
   void emitMatrixTile(Index tile, const KBlock &block);
+  /// All panels of a tile, of columns that lie along k.
+  void emitDots(Index tile, const KBlock &block);
   /// Tiles and panels [first, end) whose results are turned and stored together.
   void emitHeld(Index first, Index end, const KBlock &block);
   int64_t heldTiles() const;
@@ -111,6 +113,7 @@ private:
   mlir::Value packedPanels;
   int64_t held = 1; ///< tiles whose results wait in the buffer before they are stored
   bool copiesB = spec.schedule.packsB(); ///< in the code that is written now
+  bool dots = spec.bLayout == PanelLayout::Transposed && !copiesB; ///< lanes are neighbours in k
 };
 
 } // namespace tcc::codegen

@@ -129,8 +129,11 @@ static TaskSpace productTasks(OpBuilder &b, kernel::LaunchOp launch,
       productSpec(b, launch.getLoc(), op, hostExtents(b, launch, memoryBehind(op->getOperand(0))),
                   hostExtents(b, launch, memoryBehind(op->getOperand(1))), cpu);
   ContractionSpec &spec = product->spec;
+  Index rows = spec.m;
   setSchedule(k, spec, schedule);
   Index tasks = h.mul(emitContractionTaskCount(b, launch.getLoc(), spec), product->batch);
+  if (schedule.singleRow) // or none
+    tasks = h.mul(tasks, k.min(rows, k.constant(1)));
   return {tasks,
           productGrain(h, tasks, {product->batch, spec.m, spec.n, spec.k}, schedule.grainProducts)};
 }

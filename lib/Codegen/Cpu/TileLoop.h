@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "DotTile.h"
 #include "MatrixTile.h"
 #include "tcc/Codegen/Cpu/Contraction.h"
 
@@ -47,6 +48,11 @@ public:
   virtual void runMatrixTile(MatrixTile &tile, const PanelSource &panel, const KBlock &block,
                              mlir::Value to, bool adds) {
     llvm_unreachable("rows that the matrix unit is not scheduled for");
+  }
+  /// The same for `count` rows by columns that lie along k, as they do.
+  virtual void runDots(KernelBuilder &k, DotTile &tile, unsigned count, const ColumnSource &columns,
+                       const KBlock &block, mlir::Value to, bool adds) {
+    llvm_unreachable("rows that are not scheduled for columns along k");
   }
 };
 

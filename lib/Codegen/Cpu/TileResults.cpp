@@ -97,7 +97,7 @@ void TaskEmitter::finishTurned(Index tile, Index panel, bool full, Value from) {
 /// columns lie whole pages apart, whose lines share a set of every cache.
 int64_t TaskEmitter::heldTiles() const {
   constexpr int64_t lineRows = 16, mostDepth = 512, shallow = 32, page = 4096;
-  if (cutsK || !storesTurned() || spec.schedule.matrixTiles)
+  if (cutsK || !storesTurned() || spec.schedule.matrixTiles || dots)
     return 1;
   bool wholeSquares = tiling.rows % 8 == 0 && tiling.smallRows % 8 == 0;
   int64_t depth = k.known(spec.k).value_or(mostDepth + 1), panels = spec.schedule.panelsPerTask;

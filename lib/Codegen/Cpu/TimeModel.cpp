@@ -110,7 +110,10 @@ void LaunchCosts::countElementwise(Operation *op) {
 void LaunchCosts::countProduct(double rows, double depth, double columns, double entries,
                                Operation *op) {
   Value result = op->getResult(0);
-  auto schedule = dyn_cast<cpu::ContractionScheduleAttr>(launch.getScheduleAttr());
+  kernel::Schedule recorded = launch.getScheduleAttr();
+  if (auto bySize = dyn_cast<kernel::BySizeAttr>(recorded))
+    recorded = bySize.getLarge();
+  auto schedule = dyn_cast<cpu::ContractionScheduleAttr>(recorded);
   if (!schedule && isa<cpu::LoopScheduleAttr>(launch.getScheduleAttr())) {
     of(CpuCost::Element) += rows * depth * columns * entries;
     return;

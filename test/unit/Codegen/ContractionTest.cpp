@@ -115,6 +115,39 @@ TEST_CASE("B of activations") {
   }
 }
 
+TEST_CASE("columns along k, multiplied where they lie") {
+  for (const std::string &level : test::hostLevels()) {
+    CpuTarget cpu = target(level);
+    for (int64_t m : {1, 2, 3, 5, 8, 13})
+      for (int64_t n : {1, 5, 16, 97})
+        for (int64_t k : {1, 15, 64, 1023, 1600}) {
+          GemmCase g{.m = m, .n = n, .k = k, .layout = PanelLayout::Transposed, .relu = n == 5};
+          codegen::ContractionSchedule schedule = scheduleOf(cpu, g);
+          schedule.b = codegen::OperandAccess::InPlace;
+          schedule.inlineEpilogue = false;
+          check(g, cpu, schedule);
+        }
+    GemmCase open{.m = 11,
+                  .n = 45,
+                  .k = 300,
+                  .dynamicM = true,
+                  .dynamicN = true,
+                  .dynamicK = true,
+                  .layout = PanelLayout::Transposed};
+    codegen::ContractionSchedule schedule = scheduleOf(cpu, open);
+    CHECK(schedule.packsB());
+    schedule.b = codegen::OperandAccess::InPlace;
+    check(open, cpu, schedule);
+  }
+  CpuTarget cpu = llvm::cantFail(CpuTarget::create("x86-64-v4", "x86_64-linux"));
+  auto copies = [&](int64_t m, int64_t k) {
+    return scheduleOf(cpu, {.m = m, .n = 256, .k = k, .layout = PanelLayout::Transposed}).packsB();
+  };
+  CHECK(!copies(8, 768));
+  CHECK(copies(512, 768));
+  CHECK(copies(64, 64));
+}
+
 TEST_CASE("A transposed, in place and copied") {
   CpuTarget cpu = target("native");
   check({.m = 50, .n = 70, .k = 33, .transposedA = true}, cpu);

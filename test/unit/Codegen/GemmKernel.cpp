@@ -99,6 +99,7 @@ llvm::SmallVector<ContractionSchedule> candidatesOf(const CpuTarget &cpu, const 
   known.k = shape.dynamicK ? -1 : shape.k;
   known.b = shape.layout;
   known.copiesA = shape.transposedA && shape.copiedA;
+  known.alongK = !shape.transposedA;
   return rankContraction(cpu, known, /*variations=*/true);
 }
 

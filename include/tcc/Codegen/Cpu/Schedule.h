@@ -20,7 +20,7 @@ using cpu::OperandAccess;
 enum class PanelLayout {
   Packed,     ///< [ceil(N / nr)][K][nr], zero-padded: weights, packed at compile time
   RowMajor,   ///< [K][N]
-  Transposed, ///< [N][K]: repacked by each task
+  Transposed, ///< [N][K]: repacked by each task, or multiplied in place (DotTile.h)
 };
 
 /// What a schedule may depend on; an unknown extent is -1.
@@ -32,6 +32,8 @@ struct ContractionShape {
   bool copiesA = false;                   ///< A's elements are no neighbours along k
   bool inPairs = false;                   ///< of bf16, which copies of B bring beside each other
   bool matrixTiles = false;               ///< the matrix unit can multiply them
+  bool alongK = false;                    ///< lanes of floats can be neighbours in k
+  bool splitsLines = false;               ///< whose vectors lie across lines of the cache
   int64_t entries = 1;                    ///< products of this shape that run beside each other
   std::optional<int64_t> group = {};      ///< k of one scale, of a packed B of integers
 };
@@ -84,6 +86,7 @@ struct ContractionSchedule {
   std::optional<int64_t> grainProducts = {};
   /// Given where only a run knows the number of tiles: a task may have as few, see taskTiles().
   std::optional<int64_t> leastTiles = {};
+  bool singleRow = false; ///< a run has one row at most
 
   unsigned panelWidth() const { return lanes * vectors; }
   bool packsA() const { return a == OperandAccess::Copied; }

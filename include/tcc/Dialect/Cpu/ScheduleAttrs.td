@@ -62,6 +62,11 @@ def Cpu_ContractionScheduleAttr : Cpu_ScheduleAttr<"ContractionSchedule", "contr
     rows. As many tasks as do `grain_products` multiply-adds are worth a thread; where that
     is not given one task is. `least_tiles` is given where only a run knows how many tiles there
     are: of few, a task has fewer than `tiles_per_task`, down to that, so that threads share them.
+    With `single_row` a run has one row at most, whatever the types say: it is one half of a
+    `#kernel.by_size`.
+
+    Where B lies along k and `b` is `in_place`, lanes are neighbours in k: no panel is copied, and the
+    lanes of each sum are added up at the end (lib/Codegen/Cpu/DotTile.h).
 
     Of convolutions, rows are output pixels and columns filters: `a` is `pointers`, one for
     each tap and row, or `gathered`, the pixels under the filter side by side.
@@ -71,7 +76,8 @@ def Cpu_ContractionScheduleAttr : Cpu_ScheduleAttr<"ContractionSchedule", "contr
                         EnumParameter<Cpu_OperandAccess>:$a, EnumParameter<Cpu_OperandAccess>:$b,
                         Cpu_DefaultInt<"1">:$step_bytes,
                         DefaultValuedParameter<"bool", "false">:$matrix_tiles, EnumParameter<Cpu_Epilogue>:$epilogue,
-                        Cpu_OptionalInt:$grain_products, Cpu_OptionalInt:$least_tiles);
+                        Cpu_OptionalInt:$grain_products, Cpu_OptionalInt:$least_tiles,
+                        DefaultValuedParameter<"bool", "false">:$single_row);
 }
 
 def Cpu_WinogradScheduleAttr : Cpu_ScheduleAttr<"WinogradSchedule", "winograd_schedule"> {

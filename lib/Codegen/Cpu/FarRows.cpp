@@ -1,0 +1,37 @@
+//===- FarRows.cpp - How a large B is read where it lies ------------------===//
+#include "FarRows.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+
+namespace tcc::codegen {
+namespace {
+
+/// At least so many columns of each row of a large B, or fewer, where a few threads would have
+/// nothing to do.
+constexpr int64_t streamedColumns = 1024, streamedTasks = 4, leastStreamed = 1024;
+/// The same where a task copies B before use, bytes of each, if the sums of A's rows leave room.
+constexpr int64_t copiedRows = 64, copiedBytes = 1024, leastCopied = 512;
+/// Bytes of stack that a kernel may use for packed panels, and for partial sums.
+constexpr int64_t scratchLimit = 64 << 10;
+
+} // namespace
+
+FarRows FarRows::of(const CpuTarget &cpu, const ContractionShape &shape,
+                    const ContractionSchedule &schedule) {
+  int64_t bytes = shape.accBits / 8, m = shape.m, n = shape.n, l2 = cpu.l2Bytes;
+  if (shape.b != PanelLayout::RowMajor || shape.matrixTiles || m <= 0 || n <= 0 || shape.k <= 0)
+    return {};
+  int64_t tiles = llvm::divideCeil(m, schedule.rows), each = n * shape.k * bytes;
+  bool isBatch = shape.entries >= streamedTasks && shape.entries * each > (m <= 2 ? 2 : 4) * l2 &&
+                 shape.k >= 2 * beside && n * bytes >= leastStreamed * tiles;
+  if (each <= (m <= 2 ? l2 / 2 : 4 * l2) && (schedule.packsB() || !isBatch))
+    return {};
+  if (!schedule.packsB())
+    return {beside * tiles, std::min(streamedColumns / tiles, isBatch ? n : n / streamedTasks),
+            tiles};
+  int64_t columns = std::min(
+      {copiedBytes / bytes, n / streamedTasks, scratchLimit / (bytes * schedule.rows * tiles)});
+  return columns * bytes < leastCopied ? FarRows() : FarRows{copiedRows, columns, tiles};
+}
+
+} // namespace tcc::codegen

@@ -1,0 +1,119 @@
+//===- StreamedTiles.cpp - Tiles that wait for what they read -------------===//
+//
+// What a task reads of B comes from far away where it has few rows: it is fetched before it is
+// needed, from several places at once, or where it lies.
+//
+//===----------------------------------------------------------------------===//
+#include "TaskEmitter.h"
+
+using namespace mlir;
+namespace tcc::codegen {
+
+/// Weights are read once a run and come from far away. Each tile of the task fetches
+/// its part of the panel that follows in memory, which is the one of the next block or
+/// of the next task: threads take neighbouring tasks. A single tile streams its panels, faster than
+/// hardware prefetches across pages: it fetches what it comes to some steps later.
+void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &block) {
+  constexpr int64_t manyTiles = 64; // no time to lose
+  constexpr int64_t streamedAhead = 4096, groupedAhead = 8192;
+  int64_t tiles = source.groups ? 1 : spec.schedule.tilesPerTask;
+  if (spec.bLayout != PanelLayout::Packed || copiesB || tiles > manyTiles || feed.keepsPanels())
+    return;
+  int64_t width = spec.schedule.panelWidth();
+  int64_t bytes = width * spec.steps.size * std::max(1u, spec.bElement.getIntOrFloatBitWidth() / 8);
+  source.aheadStep = llvm::divideCeil(bytes, tiles);
+  if (source.groups) {
+    // Panels beside each other are followed by as many.
+    const GroupedShape &shape = *source.groups;
+    int64_t bytes = 4 * shape.groupWords(), groups = llvm::divideCeil(groupedAhead, bytes);
+    source.ahead = k.address(source.base, k.builder.getI8Type(), k.constant(groups * bytes));
+    source.aheadGroups =
+        k.sub(k.constant(shape.groups - groups), k.floorDiv(block.begin, k.constant(shape.group)));
+    return;
+  }
+  if (tiles == 1) {
+    source.ahead = k.address(source.base, k.builder.getI8Type(), k.constant(streamedAhead));
+    return;
+  }
+  Index next = cutsK ? block.length : k.mul(panelRows(), k.constant(spec.schedule.panelsPerTask));
+  Index part = k.mul(k.mul(k.sub(tile, firstTile), block.length), k.constant(source.aheadStep));
+  Value after = k.address(source.base, spec.bElement, k.mul(next, source.kStride));
+  source.ahead = k.address(after, k.builder.getI8Type(), part);
+}
+
+unsigned TaskEmitter::panelsOfTile() const {
+  const ContractionSchedule &schedule = spec.schedule;
+  bool streams = spec.bLayout == PanelLayout::Packed && !schedule.packsB();
+  bool single = k.isKnown(tiling.tiles, 1) && !schedule.leastTiles;
+  bool cutsRuns = cutsK && !spec.integers;
+  if (!streams || !single || cutsRuns || schedule.matrixTiles || spec.groups > 1 || storesTurned())
+    return 1;
+  ContractionSchedule shape = schedule;
+  shape.rows = tiling.rows;
+  return panelsBeside(spec.cpu, shape, spec.integers.has_value());
+}
+
+void TaskEmitter::emitWideTile(Index tile, unsigned panels, const KBlock &block) {
+  TileRows rows = anyRows(tile);
+  feed.prepare(k, rows, block);
+  Index count = k.constant(panels), one = k.constant(1);
+  Index last = k.min(endPanel, tiling.fullPanels);
+  Index wide = k.mul(k.floorDiv(k.max(k.sub(last, firstPanel), k.constant(0)), count), count);
+  Index endWide = k.add(firstPanel, wide);
+  k.loop(firstPanel, endWide, count, [&](Index panel) {
+    RegisterTile registers{rows.count, {}, spec.acc, spec.steps};
+    SmallVector<unsigned> widths = panelWidths(/*full=*/true);
+    for (unsigned i = 0; i < panels; ++i)
+      registers.widths.append(widths);
+    PanelSource source = panelSource(panel, /*full=*/true, block);
+    source.panels = panels;
+    source.panelStride = spec.integers ? k.constant(spec.integers->panelWords())
+                                       : k.mul(panelRows(), source.kStride);
+    // What is widened keeps the processor from looking as far ahead as hardware would fetch.
+    if (spec.integers || (spec.bElement != spec.acc && spec.steps.size <= 1))
+      prefetchNext(source, tile, block);
+    SmallVector<Value> accs =
+        feed.run(k, registers, source, k.constant(0), block,
+                 cutsK ? zeroTile(k, registers) : initialTile(k, registers, source));
+    Index size = k.constant(int64_t(tiling.rows) * spec.schedule.panelWidth());
+    auto place = [&](Index i) { return k.address(buffer, spec.acc, k.mul(i, size)); };
+    for (unsigned i = 0; i < panels; ++i) {
+      SmallVector<Value> sums;
+      for (unsigned row = 0; row < rows.count; ++row)
+        llvm::append_range(sums,
+                           ArrayRef(accs).slice((row * panels + i) * widths.size(), widths.size()));
+      if (cutsK) {
+        addToSums(this->sums(tile, k.add(panel, k.constant(i))), rows.count, widths, sums);
+        continue;
+      }
+      storeTile(place(k.constant(i)), rows.count, widths, sums);
+    }
+    if (!cutsK)
+      k.loop(k.constant(0), count, one,
+             [&](Index i) { finishSpilled(tile, k.add(panel, i), /*full=*/true, place(i)); });
+  });
+  firstPanel = endWide;
+  forPanels([&](Index panel, bool full) { emitTile(tile, panel, full, block); });
+  firstPanel = taskPanel;
+}
+
+void TaskEmitter::emitDots(Index tile, const KBlock &block) {
+  const ContractionSchedule &schedule = spec.schedule;
+  Index width = k.constant(schedule.panelWidth());
+  DotTile dots(k, spec.cpu, spec.acc, spec.steps, schedule.lanes, schedule.panelWidth());
+  forPanels([&](Index panel, bool full) {
+    Value to = cutsK ? sums(tile, panel) : buffer;
+    Index first = k.mulAdd(k.mul(panel, width), spec.bStride,
+                           k.mul(block.begin, k.constant(spec.steps.size)));
+    ColumnSource columns{spec.bElement, k.address(spec.b, spec.bElement, first), spec.bStride,
+                         panelColumns(panel, full)};
+    chooseRows(tile, [&](const TileRows &rows) {
+      feed.prepare(k, rows, block);
+      feed.runDots(k, dots, rows.count, columns, block, to, /*adds=*/cutsK);
+    });
+    if (!cutsK)
+      finishSpilled(tile, panel, full, to);
+  });
+}
+
+} // namespace tcc::codegen
