@@ -33,15 +33,12 @@ ConvExtents extentsOf(const ConvSpec &spec) {
 bool gathers(const ConvSpec &spec) { return gathersTaps(extentsOf(spec)); }
 
 /// Whether lines may be copied for the pixels that read them: the weights of a line come from a
-/// near cache, and lines are dense. Where pixels have pointers, copies are for few filters: a tile
-/// of one vector has more rows than there are registers for pointers.
+/// near cache, and lines are dense.
 bool mayCopyLines(KernelBuilder &k, const ConvSpec &spec) {
-  constexpr unsigned manyRegisters = 32;
   int64_t weightBytes = tapCount(spec) * spec.channels * spec.filters *
                         (spec.weightElement.getIntOrFloatBitWidth() / 8);
-  bool isNarrow = spec.cpu.vectorRegisters >= manyRegisters && spec.groups == 1 &&
-                  spec.presentTaps.empty() && tapCount(spec) > 1 &&
-                  spec.filters <= spec.cpu.lanes(spec.acc.getIntOrFloatBitWidth());
+  bool isNarrow = spec.presentTaps.empty() &&
+                  copiesFewFilters(spec.cpu, extentsOf(spec), spec.acc.getIntOrFloatBitWidth());
   return (gathers(spec) || isNarrow) && spec.steps.size == 1 &&
          k.isKnown(spec.strides[2], spec.channels) && 2 * weightBytes <= spec.cpu.l2Bytes;
 }

@@ -1,10 +1,9 @@
 //===- ConvRows.cpp - Rows of A for convolutions --------------------------===//
 //
-// Output pixels are numbered through all images, so a tile may cross lines and
-// images and every tile is full but the last: what a padded border costs is one
-// select a pointer. The pointers of a tap are computed together, as a vector with a
-// lane a row: validity by an unsigned compare per dimension, then a select between
-// the pixel and the line of padding.
+// Output pixels are numbered through all images, so a tile may cross lines and images and every
+// tile is full but the last: what a padded border costs is one select a pointer. The pointers of a
+// tap are computed together, as a vector with a lane a row: validity by an unsigned compare per
+// dimension, then a select between the pixel and the line of padding.
 //
 //===----------------------------------------------------------------------===//
 #include "ConvRows.h"
@@ -255,8 +254,7 @@ std::optional<PointerRows::Origins> PointerRows::originsInLanes(KernelBuilder &k
 PointerRows::Origins PointerRows::originsOf(KernelBuilder &k, const TileRows &rows) {
   if (auto found = originsInLanes(k, rows))
     return *found;
-  Type i64 = k.builder.getI64Type();
-  auto lanes = VectorType::get({slots}, i64);
+  Type i64 = k.builder.getI64Type(), lanes = VectorType::get({slots}, i64);
   Value origins = k.scratch(i64, 4 * slots);
   auto originAt = [&](unsigned field, Index row) {
     return k.address(origins, i64, k.add(k.constant(field * slots), row));
@@ -421,8 +419,10 @@ void GatheredRows::prepare(KernelBuilder &k, const TileRows &rows, const KBlock 
       });
     }
     Index channels = k.constant(spec.channels);
-    Index firstTap = k.floorDiv(block.begin, channels);
-    k.loop(zero, k.floorDiv(block.length, channels), one, [&](Index tap) {
+    Index firstTap = k.floorDiv(block.begin, channels), taps = k.floorDiv(block.length, channels);
+    if (spec.steps.size > 1) // at once: a step may lie across two taps
+      taps = k.constant(blockTaps(k, spec, schedule));
+    k.loop(zero, taps, one, [&](Index tap) {
       gatherTap(k, image, at(tapShift(k, k.add(firstTap, tap))),
                 k.address(to, element, k.mul(tap, channels)));
     });

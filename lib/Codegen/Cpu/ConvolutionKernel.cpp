@@ -50,7 +50,8 @@ std::optional<ConvSpec> tcc::codegen::convSpec(OpBuilder &b, Location loc, prim:
   spec.weightUnsigned = prim::isUnsigned(w.getElementType());
   spec.acc = storageType(sumType(result));
   if (panels && panels.getStep() > 1)
-    spec.steps = byteSteps(cpu, spec.inputUnsigned, spec.weightUnsigned);
+    spec.steps = isa<FloatType>(spec.acc) ? bfloatSteps(cpu)
+                                          : byteSteps(cpu, spec.inputUnsigned, spec.weightUnsigned);
   spec.winograd = !panels;
   setDenseStrides(k, spec);
   return spec;

@@ -354,12 +354,29 @@ bool gathersTaps(const ConvExtents &extents) {
   return extents.groups == 1 && extents.channels < fewChannels && extents.taps > 1;
 }
 
+/// Terms of a pixel that are copied at once; more are a block of taps at a time, in single
+/// elements.
+static constexpr int64_t mostGathered = 4096;
+
+bool copiesFewFilters(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits) {
+  constexpr unsigned manyRegisters = 32;
+  return cpu.vectorRegisters >= manyRegisters && extents.groups == 1 && extents.taps > 1 &&
+         extents.filters <= cpu.lanes(accBits);
+}
+
 DotSteps convByteSteps(const CpuTarget &cpu, const ConvExtents &extents, bool inputUnsigned,
                        bool weightUnsigned) {
-  constexpr int64_t mostGathered = 4096; // more is copied a block of taps at a time
   bool single = narrowGroupLanes(cpu, extents) ||
                 (gathersTaps(extents) && extents.taps * extents.channels > mostGathered);
   return single ? DotSteps() : byteSteps(cpu, inputUnsigned, weightUnsigned);
+}
+
+DotSteps convBfloatSteps(const CpuTarget &cpu, const ConvExtents &extents) {
+  constexpr int64_t leastGathered = 64; // terms: below, copied lines are faster
+  int64_t terms = extents.taps * extents.channels;
+  bool single = cpu.bfloatTiles || narrowGroupLanes(cpu, extents) ||
+                (gathersTaps(extents) && (terms < leastGathered || terms > mostGathered));
+  return single ? DotSteps() : bfloatSteps(cpu);
 }
 
 PanelShape convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits,

@@ -151,9 +151,14 @@ static bool areBytes(Type x, Type w, Type result) {
   return x.isInteger(8) && w.isInteger(8) && result.isInteger(32);
 }
 
+/// Whether x and w are bf16 that are summed in f32.
+static bool areBfloats(Type x, Type w, Type result) {
+  return x.isBF16() && w.isBF16() && isa<FloatType>(result) && accumulatorBits(result) == 32;
+}
+
 /// How rows of x are multiplied with columns of w.
 static DotSteps stepsOf(const CpuTarget &cpu, Type x, Type w, Type result) {
-  if (x.isBF16() && w.isBF16() && isa<FloatType>(result) && accumulatorBits(result) == 32)
+  if (areBfloats(x, w, result))
     return bfloatSteps(cpu);
   return areBytes(x, w, result) ? byteSteps(cpu, x.isUnsignedInteger(), w.isUnsignedInteger())
                                 : DotSteps();
@@ -226,6 +231,8 @@ Orders PackWeights::ordersOf(prim::ConvOp op) const {
   if (areBytes(xt.getElementType(), wt.getElementType(), result))
     orders.steps = convByteSteps(cpu, extents, xt.getElementType().isUnsignedInteger(),
                                  wt.getElementType().isUnsignedInteger());
+  else if (areBfloats(xt.getElementType(), wt.getElementType(), result))
+    orders.steps = convBfloatSteps(cpu, extents);
   PanelShape shape = convPanels(cpu, extents, bits, orders.steps);
   SmallVector<int64_t, 4> widths{shape.width};
   if (!narrowGroupLanes(cpu, extents, bits))

@@ -107,9 +107,17 @@ unsigned narrowGroupLanes(const CpuTarget &cpu, const ConvExtents &extents, unsi
 /// multiplied: a run over the channels of one tap is too short for a pointer of its own.
 bool gathersTaps(const ConvExtents &extents);
 
+/// Whether filters are so few that their input lines are copied, however many channels there are: a
+/// tile of one vector has more rows than there are registers for pointers.
+bool copiesFewFilters(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits = 32);
+
 /// byteSteps for a convolution; of size 1 where its kernel takes single elements.
 DotSteps convByteSteps(const CpuTarget &cpu, const ConvExtents &extents, bool inputUnsigned,
                        bool weightUnsigned);
+
+/// bfloatSteps for a convolution, in the same way. Few terms are read from lines that are widened
+/// when they are copied, and a CPU with a matrix unit multiplies single numbers faster than pairs.
+DotSteps convBfloatSteps(const CpuTarget &cpu, const ConvExtents &extents);
 
 /// The panels of convolution weights; k runs over taps, then channels.
 PanelShape convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits = 32,
