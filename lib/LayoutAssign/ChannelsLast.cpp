@@ -1,12 +1,10 @@
 //===- ChannelsLast.cpp - Convolutions read channels contiguously ---------===//
 //
-// Models come with channels second; kernels want them last. Each convolution is
-// rewritten to channels-last, and from there the layout spreads forward: an
-// operator one of whose operands exists channels-last is rewritten too if it can
-// be (elementwise, pooling, concatenation, padding, slices, broadcasts, reductions, pixels that are
-// taken or repeated, channels that become neighbouring pixels). Every value keeps both forms in a
-// map; a transpose back is made only when an operator that cannot follow asks for it, so between
-// convolutions none remain.
+// Models come with channels second; kernels want them last. Each convolution is rewritten to that,
+// and the layout spreads forward: an operator one of whose operands exists so is rewritten too if
+// it can be (elementwise, pooling, concatenation, padding, slices, broadcasts, reductions, pixels
+// taken or repeated, channels that become pixels). Every value keeps both forms in a map; a
+// transpose back is made only when an operator that cannot follow asks for it.
 //
 //   %t = prim.transpose %x [0, 2, 3, 1]
 //   %c = prim.conv %t, %w ... {channels_last}
@@ -17,6 +15,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Analysis/ViewFactors.h"
+#include "tcc/Dialect/Cpu/PlaneTiles.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "llvm/ADT/MapVector.h"
@@ -200,7 +199,8 @@ void ChannelsLast::define(Value old, Value channelsLast) {
 }
 
 bool ChannelsLast::rewriteConv(prim::ConvOp op) {
-  if (op.getChannelsLast() || (shortestLine && staysInPlanes(op, shortestLine)) ||
+  if (op.getChannelsLast() || op->hasAttr(kInPlanes) ||
+      (shortestLine && staysInPlanes(op, shortestLine)) ||
       llvm::any_of(op.getInputDilation(), [](int64_t d) { return d != 1; }))
     return false;
   RankedTensorType type = lastType(op.getResult());

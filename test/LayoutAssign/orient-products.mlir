@@ -134,3 +134,15 @@ func.func @lanes_left(%x: tensor<1x64x80xf32>, %w: tensor<5x64x3xf32>) -> tensor
   %0 = prim.conv %x, %w sizes() {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64} : (tensor<1x64x80xf32>, tensor<5x64x3xf32>) -> tensor<1x5x80xf32>
   return %0 : tensor<1x5x80xf32>
 }
+
+// Five filters of a group fill a part of a vector: pixels are the lanes. Of 64 filters none is empty.
+// CHECK-LABEL: func @pixels_are_lanes
+// CHECK: prim.conv %arg0, %arg2 {{.*}}cpu.in_planes
+// CHECK: prim.conv
+// CHECK-NOT: cpu.in_planes
+// CHECK: return
+func.func @pixels_are_lanes(%x: tensor<1x32x40x40xf32>, %t: tensor<1x32x40x40xf32>, %w: tensor<10x16x3x3xf32>, %v: tensor<64x32x3x3xf32>) -> (tensor<1x10x40x40xf32>, tensor<1x64x40x40xf32>) {
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 2 : i64} : (tensor<1x32x40x40xf32>, tensor<10x16x3x3xf32>) -> tensor<1x10x40x40xf32>
+  %1 = prim.conv %t, %v sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x32x40x40xf32>, tensor<64x32x3x3xf32>) -> tensor<1x64x40x40xf32>
+  return %0, %1 : tensor<1x10x40x40xf32>, tensor<1x64x40x40xf32>
+}

@@ -3,6 +3,7 @@
 #include "AttentionSpec.h"
 #include "CarriedTruths.h"
 #include "CollapsedRows.h"
+#include "PlaneConv.h"
 #include "SpecialKernel.h"
 #include "tcc/Analysis/InPlace.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -18,6 +19,7 @@ static bool emitTemplate(KernelFrame &frame) {
       .Case([&](cpu::LoopScheduleAttr s) { return emitLoopKernel(frame, s); })
       .Case([&](cpu::RowScheduleAttr s) { return emitRowKernel(frame, s); })
       .Case([&](cpu::AttentionScheduleAttr s) { return emitAttentionKernel(frame, s); })
+      .Case([&](cpu::PlaneScheduleAttr s) { return emitPlaneConvolution(frame, s); })
       .Case([&](cpu::SpecialScheduleAttr) { return emitSpecialKernel(frame); })
       .Case([&](cpu::ContractionScheduleAttr s) {
         return isProduct ? emitContractionKernel(frame, numbersOf(s))

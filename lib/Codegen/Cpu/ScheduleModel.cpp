@@ -9,6 +9,7 @@
 #include "AttentionSpec.h"
 #include "CollapsedRows.h"
 #include "LaunchSchedules.h"
+#include "PlaneConv.h"
 #include "ProductSpec.h"
 #include "ShortRows.h"
 #include "SpecialKernel.h"
@@ -209,6 +210,8 @@ static SmallVector<kernel::Schedule> convolutionSchedules(kernel::LaunchOp launc
   auto op = dyn_cast<prim::ConvOp>(contractionOf(launch));
   if (!op)
     return {};
+  if (kernel::Schedule schedule = planeSchedule(op, cpu))
+    return {schedule};
   OpenExtents extents(launch);
   auto spec = convSpec(extents.b, launch.getLoc(), op, extents.of(op.getX()), extents.of(op), cpu);
   if (!spec)

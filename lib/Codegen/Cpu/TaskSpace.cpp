@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "AttentionSpec.h"
+#include "PlaneConv.h"
 #include "SpecialKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -120,6 +121,15 @@ static TaskSpace convolutionTasks(OpBuilder &b, kernel::LaunchOp launch,
                               product->grainProducts)};
 }
 
+static TaskSpace planeTasks(HostIndex h, kernel::LaunchOp launch, cpu::PlaneScheduleAttr schedule) {
+  PlaneConv conv = *planeConv(cast<prim::ConvOp>(contractionOf(launch)));
+  OpFoldResult tasks = h.constant(planeTaskCount(conv, cutOf(schedule)));
+  int64_t products = conv.batch * conv.groups * conv.filters * conv.channels * conv.taps();
+  for (const PlaneAxis &axis : conv.axes)
+    products *= axis.output;
+  return {tasks, productGrain(h, tasks, {h.constant(products)}, schedule.getGrainProducts())};
+}
+
 static TaskSpace productTasks(OpBuilder &b, kernel::LaunchOp launch,
                               const ContractionSchedule &schedule, const CpuTarget &cpu) {
   HostIndex h{b, launch.getLoc()};
@@ -218,6 +228,7 @@ TaskSpace tcc::codegen::taskSpace(OpBuilder &b, kernel::LaunchOp launch, const C
         return isProduct ? productTasks(b, launch, numbersOf(s), cpu)
                          : convolutionTasks(b, launch, numbersOf(s), cpu);
       })
+      .Case([&](cpu::PlaneScheduleAttr s) { return planeTasks(h, launch, s); })
       .Case<cpu::WinogradScheduleAttr, cpu::LineScheduleAttr>(
           [&](auto s) { return convolutionTasks(b, launch, numbersOf(s), cpu); });
 }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Dialect/Cpu/Cpu.h"
+#include "tcc/Dialect/Cpu/PlaneTiles.h"
 #include "tcc/Dialect/Kernel/ScheduleChecks.h"
 #include "tcc/Dialect/Prim/Prim.h"
 
@@ -87,6 +88,18 @@ LogicalResult LineScheduleAttr::verify(EmitError emitError, int64_t lanes, int64
   return verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut},
                                  {"pixels", pixels, 1, kMostWrittenOut},
                                  {"vectors_per_task", vectorsPerTask}});
+}
+
+LogicalResult PlaneScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t rows,
+                                        int64_t vectors, int64_t lines, int64_t columns,
+                                        int64_t channels, int64_t grainProducts) {
+  return verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut},
+                                 {"rows", rows, 1, kMostWrittenOut},
+                                 {"vectors", vectors, 1, kMostWrittenOut},
+                                 {"lines", lines},
+                                 {"columns", columns},
+                                 {"channels", channels},
+                                 {"grain_products", grainProducts}});
 }
 
 LogicalResult AttentionScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t vectors,
@@ -235,6 +248,18 @@ LogicalResult LineScheduleAttr::verifyLaunch(Operation *op) const {
   if (failed(verifyKind(launch, getMnemonic(), {KernelKind::Convolution})))
     return failure();
   return verifyWeights(launch, getLanes());
+}
+
+LogicalResult PlaneScheduleAttr::verifyLaunch(Operation *op) const {
+  auto launch = cast<LaunchOp>(op);
+  if (failed(verifyKind(launch, getMnemonic(), {KernelKind::Convolution})))
+    return failure();
+  for (Operation &inside : launch.getBody().front())
+    if (auto conv = dyn_cast<prim::ConvOp>(inside); conv && !planeConv(conv))
+      return launch.emitError() << getMnemonic()
+                                << " is for f32 with channels first, plain weights "
+                                   "and extents that are known";
+  return success();
 }
 
 LogicalResult AttentionScheduleAttr::verifyLaunch(Operation *op) const {

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "FewFilters.h"
+#include "tcc/Dialect/Cpu/PlaneTiles.h"
 #include "tcc/Dialect/Cpu/Winograd.h"
 
 using namespace mlir;
@@ -40,6 +41,22 @@ static bool prefersPlanes(prim::ConvOp op, const CpuTarget &cpu) {
   return filters * (channels + kShiftedSum) < kMargin * vectors;
 }
 
+/// Cycles of a core: planes that the caches do not hold come from memory to be added up.
+static double shiftedCycles(prim::ConvOp op, const CpuTarget &cpu) {
+  constexpr double kShiftedSum = 24, kFarBytes = 6;
+  auto w = tensorType(op.getW());
+  double points = double(tensorType(op.getResult()).getNumElements()) * tapsOf(op);
+  double cycles = points * (w.getDimSize(1) + kShiftedSum) / (2 * cpu.lanes(32));
+  double bytes = points * sizeof(float);
+  return bytes > 2 * double(cpu.l2Bytes) ? cycles + bytes / kFarBytes : cycles;
+}
+
+/// Whether filters by pixels in register tiles are faster.
+static bool prefersRegisterTiles(prim::ConvOp op, const CpuTarget &cpu) {
+  constexpr double kMargin = 0.9;
+  return prefersPlaneTiles(cpu, op) && *planeTileCycles(cpu, op) < kMargin * shiftedCycles(op, cpu);
+}
+
 bool tcc::hasFewFilters(prim::ConvOp op, const CpuTarget &cpu) {
   constexpr int64_t kMostFilters = 24, kMostTaps = 128, kLeastChannels = 8, kLeastLine = 16;
   auto x = tensorType(op.getX()), w = tensorType(op.getW()), result = tensorType(op.getResult());
@@ -54,7 +71,8 @@ bool tcc::hasFewFilters(prim::ConvOp op, const CpuTarget &cpu) {
          w.getDimSize(0) <= kMostFilters && w.getDimSize(1) >= kLeastChannels && taps > 1 &&
          taps <= kMostTaps && result.getShape().back() >= kLeastLine && all(op.getStrides(), 1) &&
          all(op.getInputDilation(), 1) && llvm::all_of(op.getLow(), isPositive) &&
-         llvm::all_of(op.getHigh(), isPositive) && prefersPlanes(op, cpu);
+         llvm::all_of(op.getHigh(), isPositive) && prefersPlanes(op, cpu) &&
+         !prefersRegisterTiles(op, cpu);
 }
 
 void tcc::sumShiftedPlanes(prim::ConvOp op) {

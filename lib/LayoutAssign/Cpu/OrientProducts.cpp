@@ -18,6 +18,7 @@
 #include "../Planes.h"
 #include "FewFilters.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Dialect/Cpu/PlaneTiles.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 
@@ -68,7 +69,9 @@ static bool isPointwise(prim::ConvOp op) {
 static bool staysPlanar(prim::ConvOp op, const CpuTarget &cpu) {
   return meetsPlanesOnly(op, [&](Operation *o) {
     if (auto conv = dyn_cast<prim::ConvOp>(o))
-      return isPointwise(conv) || hasFewFilters(conv, cpu) ? Met::Ends : Met::Stops;
+      return isPointwise(conv) || hasFewFilters(conv, cpu) || prefersPlaneTiles(cpu, conv)
+                 ? Met::Ends
+                 : Met::Stops;
     if (isa<prim::PoolOp>(o))
       return Met::Stops;
     bool follows = prim::isElementwise(o) || isa<prim::ConcatOp, prim::PadOp, prim::SliceOp>(o);
@@ -322,6 +325,10 @@ void OrientProductsPass::runOnOperation() {
   }
   for (prim::ConvOp op : convolutions)
     multiplyPlanes(op);
+  getOperation().walk([&](prim::ConvOp op) {
+    if (prefersPlaneTiles(*cpu, op) && staysPlanar(op, *cpu))
+      op->setAttr(kInPlanes, UnitAttr::get(op.getContext()));
+  });
 }
 
 std::unique_ptr<Pass> tcc::createOrientProductsPass(const CpuTarget *cpu) {

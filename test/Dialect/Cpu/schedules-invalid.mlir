@@ -89,6 +89,13 @@ func.func @f() attributes {s = #cpu.line_schedule<lanes = 8, pixels = 0, vectors
 
 // -----
 
+// expected-error @+1 {{lines is 0, at least 1}}
+func.func @f() attributes {s = #cpu.plane_schedule<lanes = 8, rows = 6, vectors = 3, lines = 0, columns = 56, channels = 21, grain_products = 1>} {
+  return
+}
+
+// -----
+
 // expected-error @+1 {{grain is 0, at least 1}}
 func.func @f() attributes {s = #cpu.special_schedule<lanes = 8, grain = 0>} {
   return

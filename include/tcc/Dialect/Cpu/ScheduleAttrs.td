@@ -100,6 +100,18 @@ def Cpu_LineScheduleAttr : Cpu_ScheduleAttr<"LineSchedule", "line_schedule"> {
   let parameters = (ins "int64_t":$lanes, "int64_t":$pixels, "int64_t":$vectors_per_task);
 }
 
+def Cpu_PlaneScheduleAttr : Cpu_ScheduleAttr<"PlaneSchedule", "plane_schedule"> {
+  let summary = "a convolution whose lanes are pixels";
+  let description = [{
+    A task is `columns` pixels of each of `lines` neighbouring lines of results, by all filters of a
+    group; it copies the input planes of `channels` channels at a time. A register tile is up to
+    `rows` filters by `vectors` vectors of `lanes` pixels. As many tasks as do `grain_products`
+    multiply-adds are worth a thread.
+  }];
+  let parameters = (ins "int64_t":$lanes, "int64_t":$rows, "int64_t":$vectors, "int64_t":$lines, "int64_t":$columns,
+                        "int64_t":$channels, "int64_t":$grain_products);
+}
+
 def Cpu_AttentionScheduleAttr : Cpu_ScheduleAttr<"AttentionSchedule", "attention_schedule"> {
   let summary = "attention with a running softmax";
   let description = [{

@@ -1,0 +1,191 @@
+//===- PlaneTiles.cpp - Convolutions whose lanes are pixels ---------------===//
+#include "tcc/Dialect/Cpu/PlaneTiles.h"
+#include "tcc/Dialect/Cpu/WeightPanels.h"
+#include "tcc/Dialect/Cpu/Winograd.h"
+#include "tcc/Dialect/Prim/PresentTaps.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+namespace tcc {
+
+int64_t PlaneAxis::plane(int64_t tap) const {
+  SmallVector<int64_t, 4> all = planes();
+  return llvm::find(all, tap * dilation % stride) - all.begin();
+}
+
+SmallVector<int64_t, 4> PlaneAxis::planes() const {
+  SmallVector<int64_t, 4> found;
+  for (int64_t tap = 0; tap < kernel; ++tap)
+    if (int64_t rest = tap * dilation % stride; !llvm::is_contained(found, rest))
+      found.push_back(rest);
+  return found;
+}
+
+int64_t PlaneCut::planeStride(const PlaneConv &conv) const {
+  return llvm::alignTo(conv.axes[1].length(lines) * lineStride(conv), lanes) + lanes;
+}
+
+int64_t PlaneCut::channelStride(const PlaneConv &conv) const {
+  int64_t planes = conv.axes[1].planes().size() * conv.axes[2].planes().size();
+  return conv.axes[0].kernel * planes * planeStride(conv);
+}
+
+int64_t PlaneCut::sumStride(const PlaneConv &conv) const {
+  return llvm::alignTo(pixels(conv), lanes);
+}
+
+std::optional<PlaneConv> planeConv(prim::ConvOp op) {
+  auto x = tensorType(op.getX()), w = tensorType(op.getW()), y = tensorType(op.getResult());
+  int64_t spatial = op.getStrides().size();
+  auto isOne = [](int64_t v) { return v == 1; };
+  if (op.getChannelsLast() || spatial < 1 || spatial > 3 || prim::layoutOf(op.getW()) ||
+      !x.hasStaticShape() || !w.hasStaticShape() || !y.hasStaticShape() ||
+      !x.getElementType().isF32() || !w.getElementType().isF32() || !y.getElementType().isF32() ||
+      !llvm::all_of(op.getInputDilation(), isOne) || y.getNumElements() == 0 ||
+      w.getNumElements() == 0 || x.getNumElements() == 0)
+    return std::nullopt;
+  PlaneConv conv;
+  conv.batch = x.getDimSize(0);
+  conv.groups = op.getGroups();
+  conv.channels = w.getDimSize(1);
+  conv.filters = w.getDimSize(0) / conv.groups;
+  for (int64_t i = 0; i < spatial; ++i)
+    conv.axes[3 - spatial + i] = {x.getDimSize(i + 2),   y.getDimSize(i + 2), w.getDimSize(i + 2),
+                                  op.getStrides()[i],    op.getDilations()[i], op.getLow()[i]};
+  return conv;
+}
+
+/// Filters of a register tile: of equal tiles, at most so many as leave registers for vectors.
+static int64_t tileFilters(const CpuTarget &cpu, int64_t filters) {
+  constexpr unsigned manyRegisters = 32;
+  int64_t most = cpu.vectorRegisters >= manyRegisters ? 8 : 4;
+  return llvm::divideCeil(filters, llvm::divideCeil(filters, most));
+}
+
+std::optional<PlaneCut> planeCut(const CpuTarget &cpu, const PlaneConv &conv) {
+  constexpr int64_t kSumBytes = 64 << 10, kCopyBytes = 128 << 10, kMostColumns = 512,
+                    kMostPixels = 1024, kTerms = 192, kFewTasks = 8, kMostVectors = 8;
+  PlaneCut cut;
+  cut.lanes = cpu.lanes(32);
+  cut.rows = tileFilters(cpu, conv.filters);
+  const PlaneAxis &width = conv.axes[2], &height = conv.axes[1];
+  int64_t parts = llvm::divideCeil(width.output, kMostColumns);
+  cut.columns = llvm::divideCeil(width.output, parts);
+  auto fits = [&](int64_t lines, int64_t columns) {
+    PlaneCut tried = cut;
+    tried.lines = lines;
+    tried.columns = columns;
+    return conv.filters * tried.sumStride(conv) * 4 <= kSumBytes &&
+           tried.channelStride(conv) * 4 <= kCopyBytes;
+  };
+  while (cut.columns > cut.lanes && !fits(1, cut.columns))
+    cut.columns = llvm::divideCeil(width.output, ++parts);
+  if (!fits(1, cut.columns))
+    return std::nullopt;
+  // Blocks of whole lines: the more, the fewer lines are copied twice and the longer the runs.
+  if (parts == 1) {
+    int64_t others = conv.batch * conv.groups * conv.axes[0].output;
+    int64_t least = llvm::divideCeil(kFewTasks, others); // blocks, so that threads have some
+    while (cut.lines < height.output && fits(cut.lines + 1, cut.columns)) {
+      PlaneCut more = cut;
+      ++more.lines;
+      if (more.pixels(conv) > kMostPixels ||
+          (int64_t(llvm::divideCeil(height.output, more.lines)) < least && cut.pixels(conv) >= 96))
+        break;
+      cut = more;
+    }
+    cut.lines = llvm::divideCeil(height.output, llvm::divideCeil(height.output, cut.lines));
+  }
+  int64_t registers = cpu.vectorRegisters, vectors = cut.sumStride(conv) / cut.lanes;
+  int64_t most = std::clamp<int64_t>((registers - 1) / (cut.rows + 1), 1, kMostVectors);
+  cut.vectors = llvm::divideCeil(vectors, llvm::divideCeil(vectors, most));
+  int64_t taps = conv.taps(), channels = std::max<int64_t>(1, kTerms / taps);
+  channels = std::min(channels, std::max<int64_t>(1, kCopyBytes / 4 / cut.channelStride(conv)));
+  channels = std::min(channels, conv.channels);
+  cut.channels = llvm::divideCeil(conv.channels, llvm::divideCeil(conv.channels, channels));
+  return cut;
+}
+
+/// Cycles of a core in register tiles of pixels.
+static double cyclesOf(const PlaneConv &conv, const PlaneCut &cut) {
+  constexpr double kLine = 8, kCopied = 4, kStored = 6, kAdded = 1.5;
+  double blocks = double(llvm::divideCeil(conv.axes[1].output, cut.lines)) *
+                  llvm::divideCeil(conv.axes[2].output, cut.columns) * conv.axes[0].output;
+  double tasks = double(conv.batch) * conv.groups * blocks;
+  double terms = double(conv.channels) * conv.taps();
+  double vectors = double(cut.sumStride(conv)) / cut.lanes;
+  double tiles = llvm::divideCeil(conv.filters, cut.rows);
+  // Multiply-adds, two a cycle, or loads: vectors lie across two lines of the cache.
+  double products = conv.filters * vectors / 2;
+  double chunks = std::ceil(vectors / cut.vectors);
+  double loads = (tiles * vectors * 1.8 + chunks * conv.filters) / 2 + tiles * chunks;
+  double latency = tiles * chunks * 4;
+  double planes = conv.axes[1].planes().size() * conv.axes[2].planes().size();
+  double copies = double(conv.channels) * conv.axes[0].kernel * planes *
+                  conv.axes[1].length(cut.lines) *
+                  (kLine + kCopied * llvm::divideCeil(cut.lineStride(conv), cut.lanes));
+  double stored = double(conv.filters) * cut.lines * llvm::divideCeil(cut.columns, cut.lanes);
+  double runs = std::ceil(double(conv.channels) / cut.channels);
+  return tasks * (terms * std::max({products, loads, latency}) + copies + kStored * stored +
+                  kAdded * runs * conv.filters * vectors);
+}
+
+/// The same with vectors of filters, channels last.
+static double channelsLastCycles(const CpuTarget &cpu, prim::ConvOp op, const PlaneConv &conv) {
+  constexpr double kMoved = 0.25, kTiles = 0.6, kTapPointer = 1, kGathered = 1.5, kNear = 1.15;
+  constexpr int64_t kFewChannels = 16;
+  auto x = tensorType(op.getX()), y = tensorType(op.getResult());
+  double lanes = cpu.lanes(32), pixels = double(y.getNumElements()) / y.getDimSize(1);
+  double slots = conv.groups * std::ceil(conv.filters / lanes);
+  double terms = double(conv.channels) * conv.taps();
+  double products = pixels * slots * terms / 2 * kNear;
+  if (ArrayRef<int64_t> masks = prim::presentTaps(op); !masks.empty()) { // the others are left out
+    double present = 0;
+    for (int64_t mask : masks)
+      present += llvm::popcount(uint64_t(mask));
+    products *= present / (double(masks.size()) * conv.taps());
+  }
+  const PlaneAxis *axes = conv.axes;
+  bool isSquare = y.getRank() == 4 && conv.groups == 1 &&
+                  llvm::all_of(llvm::ArrayRef(axes + 1, 2), [](const PlaneAxis &axis) {
+                    return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
+                  });
+  if (isSquare && prefersWinograd(cpu, {conv.batch, axes[1].output, axes[2].output, conv.channels,
+                                        conv.filters}))
+    products *= kTiles;
+  // A pointer for each tap of a pixel, and few channels behind it.
+  double reads = 0;
+  if (conv.taps() > 1)
+    reads = pixels * conv.groups * conv.taps() *
+            (conv.channels < kFewChannels && conv.groups > 1 ? kGathered + kTapPointer
+                                                             : kTapPointer);
+  return products + reads + kMoved * (double(x.getNumElements()) + double(y.getNumElements()));
+}
+
+std::optional<double> planeTileCycles(const CpuTarget &cpu, prim::ConvOp op) {
+  std::optional<PlaneConv> conv = planeConv(op);
+  std::optional<PlaneCut> cut = conv ? planeCut(cpu, *conv) : std::nullopt;
+  if (!cut)
+    return std::nullopt;
+  return cyclesOf(*conv, *cut);
+}
+
+bool prefersPlaneTiles(const CpuTarget &cpu, prim::ConvOp op) {
+  constexpr double kMargin = 0.9;
+  constexpr int64_t kMostStride = 4;
+  std::optional<PlaneConv> conv = planeConv(op);
+  if (!conv || !cpu.fma || conv->axes[2].stride > kMostStride)
+    return false;
+  ConvExtents extents{conv->groups, conv->filters, conv->channels, conv->taps()};
+  bool isDepthwise = conv->groups > 1 && conv->channels == 1 && conv->filters == 1;
+  if (isDepthwise || narrowGroupLanes(cpu, extents))
+    return false;
+  std::optional<double> cycles = planeTileCycles(cpu, op);
+  return cycles && *cycles < kMargin * channelsLastCycles(cpu, op, *conv);
+}
+
+} // namespace tcc
