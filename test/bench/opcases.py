@@ -345,6 +345,7 @@ for family in (pointwise, products, attention, convolutions, reductions, order, 
     family()
 
 import gridcases  # noqa: E402,F401  whose cases are of this kind
+import imagecases  # noqa: E402,F401
 import manycases  # noqa: E402,F401
 import modelcases  # noqa: E402,F401
 import oddcases  # noqa: E402,F401
