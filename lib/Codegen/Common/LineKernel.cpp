@@ -168,11 +168,13 @@ SmallVector<Value> tcc::codegen::forEachLane(LaunchFrame &f, Value first, Value 
 // The place of an extremum
 //===----------------------------------------------------------------------===//
 
-BestOfLine::BestOfLine(LaunchFrame &f, Sought sought, Coords at, Value length)
+static constexpr int64_t kMostPlaces = std::numeric_limits<int32_t>::max();
+
+BestOfLine::BestOfLine(LaunchFrame &f, Sought sought, Coords at, Value length, bool fits)
     : f(f), sought(sought), at(std::move(at)), e(tensorType(sought.x).getElementType()) {
   // Places in lanes as narrow as the values.
   auto known = getConstantIntValue(length);
-  bool few = known && *known <= std::numeric_limits<int32_t>::max();
+  bool few = fits || (known && *known <= kMostPlaces);
   place = few ? f.b.getI32Type() : f.b.getI64Type();
 }
 
@@ -250,8 +252,8 @@ BestOfLine::Best BestOfLine::better(const Best &x, const Best &y) {
           arith::SelectOp::create(f.b, wins, y.place, x.place)};
 }
 
-BestOfLine::Best BestOfLine::folded(Best lanes, unsigned count) {
-  for (unsigned width = count; width > 1; width /= 2) {
+BestOfLine::Best BestOfLine::folded(Best lanes, unsigned count, unsigned to) {
+  for (unsigned width = count; width > to; width /= 2) {
     auto half = [&](Value v, unsigned from) -> Value {
       return vector::ShuffleOp::create(f.b, v, v,
                                        llvm::to_vector(llvm::seq<int64_t>(from, from + width / 2)));
@@ -259,8 +261,33 @@ BestOfLine::Best BestOfLine::folded(Best lanes, unsigned count) {
     lanes = better({half(lanes.value, 0), half(lanes.place, 0)},
                    {half(lanes.value, width / 2), half(lanes.place, width / 2)});
   }
+  if (to > 1)
+    return lanes;
   return {vector::ExtractOp::create(f.b, lanes.value, int64_t(0)),
           vector::ExtractOp::create(f.b, lanes.place, int64_t(0))};
+}
+
+/// The same of a length that a run knows, whole vectors of `along` seen up to `rest`: those of
+/// fewer lanes that are left, and the last one, which ends where the line does.
+std::tuple<BestOfLine::Best, unsigned, Value> BestOfLine::ofOpenEnd(Best best, unsigned along,
+                                                                    Value rest, Value length) {
+  constexpr unsigned kMany = 32, kParts = 4; // lanes of several registers, in each of which
+  Value n = f.e.index(along);
+  if (along >= kMany) {
+    best = folded(best, along, along / kParts);
+    along /= kParts;
+    n = f.e.index(along);
+    f.e.setLanes(along);
+    Value from = rest;
+    rest = f.e.mulIndex(f.e.divIndex(length, n), n);
+    best = walk(from, rest, along, best);
+  }
+  Value fits = arith::CmpIOp::create(f.b, arith::CmpIPredicate::uge, length, n);
+  Value some = arith::CmpIOp::create(f.b, arith::CmpIPredicate::ne, length, rest);
+  Value last = arith::SelectOp::create(f.b, arith::AndIOp::create(f.b, fits, some),
+                                       f.e.subIndex(length, n), length);
+  best = walk(last, length, along, best);
+  return {best, along, arith::SelectOp::create(f.b, fits, length, rest)};
 }
 
 BestOfLine::Best BestOfLine::ofAll(Value length, unsigned along) {
@@ -278,6 +305,8 @@ BestOfLine::Best BestOfLine::ofAll(Value length, unsigned along) {
       best = walk(f.e.index(*known - along), length, along, best);
       rest = length;
     }
+    if (!known)
+      std::tie(best, along, rest) = ofOpenEnd(best, along, rest, length);
     best = folded(best, along);
     f.e.setLanes(1);
   } else {
@@ -305,8 +334,21 @@ void BestOfLine::store(const Best &best) {
 
 static void emitBest(LaunchFrame &f, prim::ArgReduceOp op, const Coords &at, Value length,
                      unsigned along) {
-  BestOfLine line(f, BestOfLine::Sought::of(op), at, length);
-  line.store(line.ofAll(length, along));
+  auto emit = [&](bool fits) {
+    BestOfLine line(f, BestOfLine::Sought::of(op), at, length, fits);
+    line.store(line.ofAll(length, along));
+  };
+  if (along == 1 || getConstantIntValue(length))
+    return emit(/*fits=*/false);
+  // Places of 64 bits fill twice the registers: only lines that need them have those.
+  Value fits =
+      arith::CmpIOp::create(f.b, arith::CmpIPredicate::ule, length, f.e.index(kMostPlaces));
+  auto branch = scf::IfOp::create(f.b, fits, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(f.b);
+  f.b.setInsertionPointToStart(branch.thenBlock());
+  f.e.nested([&] { emit(/*fits=*/true); });
+  f.b.setInsertionPointToStart(branch.elseBlock());
+  f.e.nested([&] { emit(/*fits=*/false); });
 }
 
 /// The first one element, which is the best unless a NaN comes after all others.

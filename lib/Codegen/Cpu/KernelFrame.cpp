@@ -1,3 +1,11 @@
+//===- KernelFrame.cpp - Arguments and loops of one kernel ----------------===//
+//
+// Loops over a run of points differ in what they do with the points that whole vectors leave: one
+// by one, as a vector of which a part is masked, or as one that ends where the run does and does
+// some points again. Which of them are right depends on the target and on what the body may do
+// twice; what is known of the run's length decides how much code they are.
+//
+//===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
 #include "LanePicker.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -43,6 +51,18 @@ Value KernelFrame::lanesUpTo(Value i, Value high) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
                                arith::ConstantOp::create(b, b.getI32VectorAttr(numbers)),
                                e.splat(left, e.lanes()));
+}
+
+Value KernelFrame::wholeVectors(Value high, unsigned lanes,
+                                function_ref<void(ArrayRef<Value>)> body) {
+  Value n = e.index(lanes), end = e.mulIndex(e.divIndex(high, n), n);
+  e.setLanes(lanes);
+  loop(e.index(0), end, lanes, [&](Value i) {
+    e.bindAligned(i);
+    body(i);
+  });
+  e.setLanes(1);
+  return end;
 }
 
 void KernelFrame::vectorLoop(Value low, Value high, unsigned lanes, bool lowAligned,

@@ -29,6 +29,9 @@ struct KernelFrame : LaunchFrame {
   bool endsOverlapping(mlir::Value low, mlir::Value high, unsigned lanes);
   /// The lanes at hand of those that lie in [i, high).
   mlir::Value lanesUpTo(mlir::Value i, mlir::Value high);
+  /// The vectors of `lanes` that [0, high) has; gives the index behind them.
+  mlir::Value wholeVectors(mlir::Value high, unsigned lanes,
+                           llvm::function_ref<void(llvm::ArrayRef<mlir::Value>)> body);
   /// Runs `body(i, lanes)` for [low, high): vectors first, then what is left of one, or single
   /// points.
   void vectorLoop(mlir::Value low, mlir::Value high, unsigned lanes, bool lowAligned,

@@ -65,7 +65,9 @@ static unsigned lanesAlong(KernelFrame &f, Operation *op, RankedTensorType type,
     return lanesFor(f.cpu.lanes(std::max(32u, element.getIntOrFloatBitWidth())), extent);
   }
   unsigned lanes = lanesFor(schedule.getLanes(), extent);
-  return ShapedType::isDynamic(extent) ? lanes / kTurns : lanesFor(lanes, extent / kTurns);
+  if (ShapedType::isDynamic(extent))
+    return isa<prim::ArgReduceOp>(op) ? lanes : lanes / kTurns;
+  return lanesFor(lanes, extent / kTurns);
 }
 
 /// Columns [low, high) of the lines at `at`, row after row.

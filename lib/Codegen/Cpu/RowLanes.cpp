@@ -27,7 +27,8 @@ unsigned tcc::codegen::lanesOfStage(KernelFrame &f, const RowStage &stage, Value
   constexpr int64_t kLeastTurns = 4;
   auto known = getConstantIntValue(length);
   unsigned most = kRegisters * f.cpu.lanes(32);
-  bool waits = known && lanes > 1 && lanes < most && *known >= kLeastTurns * most &&
+  bool isLong = !known || *known >= kLeastTurns * most;
+  bool waits = isLong && lanes > 1 && lanes < most &&
                llvm::all_of(stage, [&](prim::ReduceOp r) { return findsExtremes(f, r); });
   return waits ? most : lanes;
 }

@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "AttentionSpec.h"
+#include "LaunchSchedules.h"
 #include "PlaneConv.h"
 #include "SpecialKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "tcc/Dialect/Kernel/SpecialOperator.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -35,6 +37,9 @@ struct HostIndex {
   OpFoldResult mul(OpFoldResult x, OpFoldResult y) {
     return apply<arith::MulIOp>(x, y, [](int64_t a, int64_t c) { return a * c; });
   }
+  OpFoldResult min(OpFoldResult x, OpFoldResult y) {
+    return apply<arith::MinSIOp>(x, y, [](int64_t a, int64_t c) { return std::min(a, c); });
+  }
   OpFoldResult max(OpFoldResult x, OpFoldResult y) {
     return apply<arith::MaxSIOp>(x, y, [](int64_t a, int64_t c) { return std::max(a, c); });
   }
@@ -49,6 +54,14 @@ struct HostIndex {
 
 } // namespace
 
+/// Tasks worth a thread, where `grain` are of runs of `typical` points: of longer ones fewer.
+static OpFoldResult grainOfRuns(HostIndex h, int64_t grain, int64_t typical, OpFoldResult points) {
+  if (grain == 1)
+    return h.constant(1);
+  OpFoldResult all = h.constant(grain * typical);
+  return h.max(h.floorDiv(all, h.max(points, h.constant(1))), h.constant(1));
+}
+
 static TaskSpace loopTasks(HostIndex h, cpu::LoopScheduleAttr schedule,
                            ArrayRef<OpFoldResult> dims) {
   if (dims.empty())
@@ -59,7 +72,10 @@ static TaskSpace loopTasks(HostIndex h, cpu::LoopScheduleAttr schedule,
     tasks = h.mul(tasks, int64_t(axis) == schedule.getBlockAxis()
                              ? h.ceilDiv(d, h.constant(schedule.getBlockRows()))
                              : d);
-  return {tasks, h.constant(schedule.getGrain())};
+  if (getConstantIntValue(dims[last]))
+    return {tasks, h.constant(schedule.getGrain())};
+  OpFoldResult run = h.min(dims[last], h.constant(schedule.getChunk()));
+  return {tasks, grainOfRuns(h, schedule.getGrain(), kOpenRun, run)};
 }
 
 static TaskSpace rowTasks(HostIndex h, kernel::LaunchOp launch, cpu::RowScheduleAttr schedule,
@@ -186,6 +202,8 @@ static TaskSpace specialTasks(OpBuilder &b, HostIndex h, kernel::LaunchOp launch
     for (auto [i, d] : llvm::enumerate(extents))
       if (i != line->second)
         take(d, i + 1 == extents.size() ? lines : 1);
+    if (OpFoldResult length = extents[line->second]; !getConstantIntValue(length))
+      return {tasks, grainOfRuns(h, schedule.getGrain(), kTypicalExtent, length)};
   } else if (auto fourier = dyn_cast<prim::FourierOp>(op)) {
     FourierTasks parts = fourierTasks(fourier, schedule);
     OpFoldResult lines = h.constant(1);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "tcc/Codegen/Common/LaunchFrame.h"
+#include <tuple>
 
 namespace tcc::codegen {
 
@@ -30,8 +31,9 @@ public:
       return {op.getX(), static_cast<unsigned>(op.getAxis()), op.getKind(), op.getLast()};
     }
   };
-  /// `at`: the line, whose index along the axis is anything; it has `length` elements.
-  BestOfLine(LaunchFrame &f, Sought sought, Coords at, mlir::Value length);
+  /// `at`: the line, whose index along the axis is anything; it has `length` elements, `fits` if
+  /// an i32 is known to hold their places.
+  BestOfLine(LaunchFrame &f, Sought sought, Coords at, mlir::Value length, bool fits = false);
 
   /// Of nothing, in all lanes at hand.
   Best none();
@@ -43,8 +45,8 @@ public:
   Best walk(mlir::Value low, mlir::Value high, unsigned along, const Best &from);
   /// Of two that saw different elements.
   Best better(const Best &x, const Best &y);
-  /// Of all of `count` lanes.
-  Best folded(Best lanes, unsigned count);
+  /// Of all of `count` lanes, or of as many in each of `to`.
+  Best folded(Best lanes, unsigned count, unsigned to = 1);
   /// Of a whole line, `along` elements at once.
   Best ofAll(mlir::Value length, unsigned along);
   /// The place, as an element of this type.
@@ -55,6 +57,8 @@ public:
 private:
   mlir::Value beyond(mlir::Value v, mlir::Value best);
   mlir::Value equal(mlir::Value v, mlir::Value best);
+  std::tuple<Best, unsigned, mlir::Value> ofOpenEnd(Best best, unsigned along, mlir::Value rest,
+                                                    mlir::Value length);
 
   LaunchFrame &f;
   Sought sought;
