@@ -689,3 +689,52 @@ func.func @periodic_lines(%x: tensor<1000x7xf32>, %columns: tensor<7xf32>, %rows
   } -> tensor<1000x7xf32>
   return %0, %1 : tensor<1000x7xf32>, tensor<1000x7xf32>
 }
+
+// What outgrows the caches is stored past them, if it lies in whole vectors: not half of it, nor odd rows, nor what waits in the
+// result for a row's last loop.
+// CHECK-LABEL: @past_caches
+// CHECK: loop "neg"{{.+}}tensor<8192x1024xf32>
+// CHECK: past_caches = true>
+// CHECK: loop "neg"{{.+}}tensor<4096x1024xf32>
+// CHECK-NOT: past_caches
+// CHECK: loop "neg"{{.+}}tensor<8381439xf32>
+// CHECK-NOT: past_caches
+// CHECK: row[1] "exps"{{.+}}tensor<8192x1024xf32>
+// CHECK: past_caches = true>
+// CHECK: row[1] "exps"{{.+}}tensor<256x32768xf32>
+// CHECK-NOT: past_caches
+// CHECK: return
+func.func @past_caches(%x: tensor<8192x1024xf32>, %y: tensor<4096x1024xf32>, %z: tensor<8193x1023xf32>, %w: tensor<256x32768xf32>) {
+  %0 = kernel.launch loop "neg" ins(%x : tensor<8192x1024xf32>) sizes() {
+  ^bb0(%a: tensor<8192x1024xf32>):
+    %b = prim.neg %a : (tensor<8192x1024xf32>) -> tensor<8192x1024xf32>
+    kernel.yield %b : tensor<8192x1024xf32>
+  } -> tensor<8192x1024xf32>
+  %1 = kernel.launch loop "neg" ins(%y : tensor<4096x1024xf32>) sizes() {
+  ^bb0(%a: tensor<4096x1024xf32>):
+    %b = prim.neg %a : (tensor<4096x1024xf32>) -> tensor<4096x1024xf32>
+    kernel.yield %b : tensor<4096x1024xf32>
+  } -> tensor<4096x1024xf32>
+  %2 = kernel.launch loop "neg" ins(%z : tensor<8193x1023xf32>) sizes() {
+  ^bb0(%a: tensor<8193x1023xf32>):
+    %b = prim.neg %a : (tensor<8193x1023xf32>) -> tensor<8193x1023xf32>
+    kernel.yield %b : tensor<8193x1023xf32>
+  } -> tensor<8193x1023xf32>
+  %3 = kernel.launch row[1] "exps" ins(%x : tensor<8192x1024xf32>) sizes() {
+  ^bb0(%a: tensor<8192x1024xf32>):
+    %e = prim.exp %a : (tensor<8192x1024xf32>) -> tensor<8192x1024xf32>
+    %s = prim.reduce sum %e [1] : (tensor<8192x1024xf32>) -> tensor<8192xf32>
+    %c = prim.broadcast %s axes [0] sizes() : (tensor<8192xf32>) -> tensor<8192x1024xf32>
+    %d = prim.div %e, %c : (tensor<8192x1024xf32>, tensor<8192x1024xf32>) -> tensor<8192x1024xf32>
+    kernel.yield %d : tensor<8192x1024xf32>
+  } -> tensor<8192x1024xf32>
+  %4 = kernel.launch row[1] "exps" ins(%w : tensor<256x32768xf32>) sizes() {
+  ^bb0(%a: tensor<256x32768xf32>):
+    %e = prim.exp %a : (tensor<256x32768xf32>) -> tensor<256x32768xf32>
+    %s = prim.reduce sum %e [1] : (tensor<256x32768xf32>) -> tensor<256xf32>
+    %c = prim.broadcast %s axes [0] sizes() : (tensor<256xf32>) -> tensor<256x32768xf32>
+    %d = prim.div %e, %c : (tensor<256x32768xf32>, tensor<256x32768xf32>) -> tensor<256x32768xf32>
+    kernel.yield %d : tensor<256x32768xf32>
+  } -> tensor<256x32768xf32>
+  return
+}

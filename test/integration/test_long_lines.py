@@ -41,6 +41,43 @@ class LongLines(ToolTest):
                     else:
                         np.testing.assert_array_equal(actual, wanted)
 
+    def test_results_past_the_caches(self):
+        """Results that outgrow the caches are stored as whole lines, those of odd rows and smaller ones as others are; also over an
+        input, in pieces, by blocks of rows, in other types and behind loops of a row."""
+        random = np.random.default_rng(12)  # what the other tests draw stays
+        for shape, past in (((8448, 1024), True), ((8449, 1001), False), ((2048, 1024), False)):
+            x = random.standard_normal(shape, dtype=np.float32)
+            nodes = [helper.make_node("Neg", ["x"], ["n"]), helper.make_node("Concat", ["x", "n"], ["c"], axis=1),
+                     helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]), helper.make_node("Cast", ["x"], ["d"], to=onnx.TensorProto.DOUBLE),
+                     helper.make_node("Softmax", ["n"], ["s"], axis=-1), helper.make_node("Abs", ["s"], ["a"]),
+                     helper.make_node("Transpose", ["a"], ["b"], perm=[1, 0])]
+            outputs = {"n": -x, "c": np.concatenate([x, -x], 1), "t": x.T, "d": x.astype(np.float64), "b": softmax(-x).T}
+            self.check(nodes, x, outputs, tolerance=2e-4)
+            self.check(nodes[:4], x, {name: outputs[name] for name in "nctd"})
+            self.compiles(self.work / "lines.onnx", "--target", "x86_64-linux", "--cpu", "znver3", "--emit", "asm", "-o", self.work / "lines.s")
+            for instruction in ("movntp", "sfence"):
+                self.assertEqual(instruction in (self.work / "lines.s").read_text(), past, (shape, instruction))
+
+    def test_places_in_open_lines(self):
+        """Of every length around whole vectors, of several registers and of one, with equal elements and NaNs."""
+        random = np.random.default_rng(13)
+        nodes = [helper.make_node(op, ["x"], [op[3:5] + str(last)], axis=-1, keepdims=0, select_last_index=last)
+                 for op in ("ArgMax", "ArgMin") for last in (0, 1)]
+        graph = helper.make_graph(nodes, "places", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["rows", "length"])],
+                                  [helper.make_empty_tensor_value_info(node.output[0]) for node in nodes])
+        path = self.work / "places.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
+        for cpu in cpu_levels():
+            with Compiled.build(path, "--cpu", cpu) as compiled:
+                for length in (1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 79, 80, 95, 127, 128, 145, 1000):
+                    for nans in (0.0, 0.02):
+                        x = random.integers(-3, 4, (9, length)).astype(np.float32)
+                        x[random.random(x.shape) < nans] = np.nan
+                        reverse = x[:, ::-1]
+                        wanted = [np.argmax(x, -1), length - 1 - np.argmax(reverse, -1), np.argmin(x, -1), length - 1 - np.argmin(reverse, -1)]
+                        for actual, places, node in zip(compiled(x), wanted, nodes, strict=True):
+                            np.testing.assert_array_equal(actual, places, f"{cpu} {length} {nans} {node.output[0]}")
+
     def test_next_row_is_fetched(self):
         """Where rows come from memory: not of what caches hold, of short rows, nor where one loop reads a row."""
         random = np.random.default_rng(11)  # what the other tests draw stays

@@ -65,7 +65,7 @@ Value Elemental::eval(Value value, ArrayRef<Coord> at) {
 }
 
 Value Elemental::evalNew(Value value, ArrayRef<Coord> at) {
-  if (auto it = providers.find(value); it != providers.end())
+  if (auto it = providers.find(value); it != providers.end() && it->second)
     return it->second(at);
   if (const Memory *memory = memoryOf(value)) {
     if (auto order = dyn_cast_if_present<prim::AxisOrderAttr>(prim::layoutOf(value))) {

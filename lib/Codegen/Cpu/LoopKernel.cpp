@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "CopiedRuns.h"
 #include "LoopPieces.h"
+#include "PastCaches.h"
 #include "PeriodicLines.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -27,10 +28,10 @@ namespace {
 
 class LoopEmitter {
 public:
-  LoopEmitter(KernelFrame &f, cpu::LoopScheduleAttr schedule)
+  LoopEmitter(KernelFrame &f, cpu::LoopScheduleAttr schedule, bool pastCaches)
       : f(f), out(f.results[0]), axis(schedule.getAxis()), blockAxis(schedule.getBlockAxis()),
         lanes(schedule.getLanes()), chunk(schedule.getChunk()), blockRows(schedule.getBlockRows()),
-        copiedPoints(schedule.getCopiedPoints()),
+        copiedPoints(schedule.getCopiedPoints()), pastCaches(pastCaches),
         innerPoints(pointsAfter(cast<RankedTensorType>(f.launch.getResultTypes()[0]), axis)),
         mayRepeat(overwritableInputs(f.launch).empty()) {
     if (axis + 1 == out.extents.size()) {
@@ -55,6 +56,9 @@ private:
                  function_ref<void(ArrayRef<Value>)> body);
   bool copies(const Coords &outer, Value from, Value to, std::optional<PointRange> range) {
     int64_t points = range ? std::min(range->second - range->first, chunk) : chunk;
+    // The C library stores past the caches only what is longer than a task's run.
+    if (pastCaches && range && range->first % lanes == 0 && range->second % lanes == 0)
+      return false;
     return copiedPoints && points >= *copiedPoints && copiedRun(f, lanes, outer, from, to, range);
   }
   void emitBlock(const Coords &outer, Value low, Value high);
@@ -65,6 +69,7 @@ private:
   unsigned axis, blockAxis, lanes;
   int64_t chunk, blockRows;
   std::optional<int64_t> copiedPoints;
+  bool pastCaches;
   int64_t innerPoints;
   bool mayRepeat;              ///< what is stored is not read
   SmallVector<int64_t> pieces; ///< where they begin, but for the first; none: the row is one
@@ -309,9 +314,12 @@ void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Val
 
 bool tcc::codegen::emitLoopKernel(KernelFrame &f, cpu::LoopScheduleAttr schedule) {
   keepPeriods(f, schedule.getLanes());
-  LoopEmitter emitter(f, schedule);
-  f.loop(f.begin, f.end, 1, [&](Value task) {
-    f.results[0].extents.empty() ? emitter.store(Coords(), 1) : emitter.emitTask(task);
-  });
+  auto emit = [&](bool pastCaches) {
+    LoopEmitter emitter(f, schedule, pastCaches);
+    f.loop(f.begin, f.end, 1, [&](Value task) {
+      f.results[0].extents.empty() ? emitter.store(Coords(), 1) : emitter.emitTask(task);
+    });
+  };
+  schedule.getPastCaches() ? emitPastCaches(f, emit) : emit(/*pastCaches=*/false);
   return !f.failed;
 }

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "LaunchSchedules.h"
+#include "PastCaches.h"
 #include "PeriodicLines.h"
 #include "tcc/Analysis/AccessMap.h"
 #include "tcc/Analysis/PlanarConv.h"
@@ -411,7 +412,7 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
   if (type.getRank() == 0)
     return cpu::LoopScheduleAttr::get(context, /*lanes=*/1, /*axis=*/0, kMostPoints,
                                       /*grain=*/1, /*block_axis=*/0, /*block_rows=*/1,
-                                      /*copied_points=*/std::nullopt);
+                                      /*copied_points=*/std::nullopt, /*past_caches=*/false);
   int64_t axis = type.getRank() - 1, innerPoints = 1;
   while (axis > 0) {
     int64_t extent = type.getDimSize(axis), next = type.getDimSize(axis - 1);
@@ -427,7 +428,7 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
   int64_t least = reduces ? kReducedColumns : isOfPlanes ? kPlaneColumns : 64;
   int64_t chunk = std::max(least, kMostPoints / work / 64 * 64); // a multiple of the lanes
   int64_t extent = type.getDimSize(axis);
-  int64_t points = ShapedType::isDynamic(extent) ? 256 : std::clamp<int64_t>(extent, 1, chunk);
+  int64_t points = ShapedType::isDynamic(extent) ? kOpenRun : std::clamp<int64_t>(extent, 1, chunk);
   bool copied = false;
   BlockedAxis block = blockedAxis(launch, axis, innerPoints, cpu).value_or(BlockedAxis{0, 1});
   if (block.rows == 1 && innerPoints == 1) {
@@ -442,6 +443,8 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
   // With an open extent a whole chunk is the longest run.
   int64_t shortest = leastCopied(launch), longest = ShapedType::isDynamic(extent) ? chunk : points;
   bool copies = copied && lanes > 1 && axis + 1 == type.getRank() && longest >= shortest;
+  bool wholeLines = block.rows == 1 || lanes * resultBytes(launch) >= cpu.lineBytes;
+  bool pastCaches = innerPoints == 1 && wholeLines && lanes > 1 && pointsOutgrowCaches(launch, cpu);
   return cpu::LoopScheduleAttr::get(context, lanes, axis, chunk, grain, block.axis, block.rows,
-                                    copies ? std::optional(shortest) : std::nullopt);
+                                    copies ? std::optional(shortest) : std::nullopt, pastCaches);
 }

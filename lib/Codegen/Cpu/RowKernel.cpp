@@ -17,6 +17,7 @@
 // once.
 //
 //===----------------------------------------------------------------------===//
+#include "PastCaches.h"
 #include "RowLanes.h"
 #include "RowsAhead.h"
 #include "ShortRows.h"
@@ -40,7 +41,7 @@ public:
   RowEmitter(KernelFrame &f, cpu::RowScheduleAttr schedule)
       : f(f), schedule(schedule), rows(*f.launch.getRows()), lanes(schedule.getLanes()),
         overwritable(overwritableInputs(f.launch)) {}
-  bool run();
+  bool run(bool pastCaches);
 
 private:
   /// One row of an expensive value, or all rows.
@@ -356,8 +357,7 @@ void RowEmitter::emitStores() {
       });
       return;
     }
-    unsigned width = isOpenRow() ? std::min(lanes, f.cpu.lanes(32)) : lanes;
-    f.overlappingLoop(f.e.index(0), inner.back(), width, true, [&](ArrayRef<Value> places) {
+    auto storePoints = [&](ArrayRef<Value> places) {
       SmallVector<Value> elements;
       ahead->fetch(stages.size(), pointCoords(indices, places.front()));
       for (Value i : places)
@@ -370,7 +370,11 @@ void RowEmitter::emitStores() {
         for (auto &[value, memory] : points)
           if (Value v = *element++)
             f.e.store(memory, pointCoords(indices, i), v);
-    });
+    };
+    // Of an open length several vectors, then one at a time.
+    unsigned width = isOpenRow() ? std::min(lanes, f.cpu.lanes(32)) : lanes;
+    Value first = width < lanes ? f.wholeVectors(inner.back(), lanes, storePoints) : f.e.index(0);
+    f.overlappingLoop(first, inner.back(), width, true, storePoints);
   };
   nest({});
 }
@@ -449,7 +453,7 @@ void RowEmitter::emitRows(Value task, unsigned count) {
   }
 }
 
-bool RowEmitter::run() {
+bool RowEmitter::run(bool pastCaches) {
   stages = rowStages(f.launch);
   fullValue = stages.front().front().getX();
   for (unsigned i = 0; i < tensorType(fullValue).getRank(); ++i)
@@ -457,7 +461,7 @@ bool RowEmitter::run() {
   planCache();
   bool storesRows = llvm::any_of(
       f.results, [&](const Memory &memory) { return memory.extents.size() == extents.size(); });
-  ahead.emplace(f, fullValue, rows, stages.size() + storesRows);
+  ahead.emplace(f, fullValue, rows, stages.size() + storesRows, pastCaches);
   Value first = f.begin;
   RowBlock block = rowsBeside();
   if (block.rows == 1)
@@ -476,6 +480,9 @@ bool RowEmitter::run() {
       emitStage(stage);
     emitStores();
   });
+  // What this code has computed is not known where the rows are done by other code.
+  for (Operation &op : f.launch.getBody().front().without_terminator())
+    f.e.bindProvider(op.getResult(0), {});
   return !f.failed;
 }
 
@@ -485,5 +492,8 @@ bool tcc::codegen::emitRowKernel(KernelFrame &frame, cpu::RowScheduleAttr schedu
   auto reduce = *frame.launch.getBody().front().getOps<prim::ReduceOp>().begin();
   if (reduce.getAxes().back() + 1 != tensorType(reduce.getX()).getRank())
     return emitNarrowLines(frame, schedule);
-  return RowEmitter(frame, schedule).run();
+  bool ok = true;
+  auto emit = [&](bool pastCaches) { ok &= RowEmitter(frame, schedule).run(pastCaches); };
+  schedule.getPastCaches() ? emitPastCaches(frame, emit) : emit(/*pastCaches=*/false);
+  return ok;
 }

@@ -6,7 +6,8 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-RowsAhead::RowsAhead(KernelFrame &f, Value space, unsigned rows, unsigned loops) : f(f) {
+RowsAhead::RowsAhead(KernelFrame &f, Value space, unsigned rows, unsigned loops, bool pastCaches)
+    : f(f) {
   // Nearer than this the line is asked for before its time has come.
   constexpr int64_t kLeastDistance = 1024;
   // Lines of shorter rows are asked for when the row before still waits for its own.
@@ -47,6 +48,8 @@ RowsAhead::RowsAhead(KernelFrame &f, Value space, unsigned rows, unsigned loops)
   if (allBytes <= f.cpu.l2Bytes || rowBytes > longest || all < 2 * points ||
       (!computes && loops == 2 && streams.back().writes))
     streams.clear();
+  if (pastCaches)
+    llvm::erase_if(streams, [](const Stream &stream) { return stream.writes; });
   locality = 2 * rowBytes > f.cpu.l1Bytes ? kInL2 : kInL1;
 }
 

@@ -14,8 +14,9 @@ namespace tcc::codegen {
 
 class RowsAhead {
 public:
-  /// `space`: whose rows these are, along the axes after the first `rows`; `loops`: over a row.
-  RowsAhead(KernelFrame &f, mlir::Value space, unsigned rows, unsigned loops);
+  /// `space`: whose rows these are, along the axes after the first `rows`; `loops`: over a row;
+  /// `pastCaches`: results are stored so.
+  RowsAhead(KernelFrame &f, mlir::Value space, unsigned rows, unsigned loops, bool pastCaches);
   /// Fetches what one loop reads of `memory`, which has the space's shape, so many bytes ahead.
   void stream(const Memory &memory, int64_t distance);
   /// In one of the loops over a row, at the lanes from `at` on.

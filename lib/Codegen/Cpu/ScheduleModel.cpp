@@ -9,6 +9,7 @@
 #include "AttentionSpec.h"
 #include "CollapsedRows.h"
 #include "LaunchSchedules.h"
+#include "PastCaches.h"
 #include "PlaneConv.h"
 #include "ProductSpec.h"
 #include "ShortRows.h"
@@ -85,10 +86,10 @@ static SmallVector<kernel::Schedule> rowSchedules(kernel::LaunchOp launch, const
   ArrayRef<int64_t> shape = tensorType(first.getX()).getShape();
   if (narrowLinesOf(first))
     return {cpu::RowScheduleAttr::get(launch.getContext(), vectorLanes(body, cpu), grain, kept,
-                                      /*across=*/false)};
+                                      /*across=*/false, /*past_caches=*/false)};
   if (unsigned lanes = lanesOfShortRows(launch, cpu); lanes > 1)
     return {cpu::RowScheduleAttr::get(launch.getContext(), lanes, lanes * grain, kept,
-                                      /*across=*/true)};
+                                      /*across=*/true, /*past_caches=*/false)};
   // Steps of a long reduction wait for the one before, unless there are several registers of
   // lanes; what takes many instructions has them in flight by itself.
   bool costly = llvm::any_of(body, [&](Operation &op) {
@@ -100,7 +101,7 @@ static SmallVector<kernel::Schedule> rowSchedules(kernel::LaunchOp launch, const
   if (ShapedType::isDynamic(extent) || extent >= turns * registers * most)
     most *= registers;
   return {cpu::RowScheduleAttr::get(launch.getContext(), lanesFor(most, extent), grain, kept,
-                                    /*across=*/false)};
+                                    /*across=*/false, rowsOutgrowCaches(launch, kept, cpu))};
 }
 
 /// Elements of a tensor, as far as they are known, and one at least.

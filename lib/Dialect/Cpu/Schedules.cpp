@@ -23,7 +23,8 @@ using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 
 LogicalResult LoopScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t axis,
                                        int64_t chunk, int64_t grain, int64_t blockAxis,
-                                       int64_t blockRows, std::optional<int64_t> copiedPoints) {
+                                       int64_t blockRows, std::optional<int64_t> copiedPoints,
+                                       bool) {
   if (failed(verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut},
                                      {"axis", axis, 0},
                                      {"chunk", chunk},
@@ -40,7 +41,7 @@ LogicalResult LoopScheduleAttr::verify(EmitError emitError, int64_t lanes, int64
 }
 
 LogicalResult RowScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t grain,
-                                      int64_t kept, bool) {
+                                      int64_t kept, bool, bool) {
   return verifySizes(emitError,
                      {{"lanes", lanes, 1, kMostWrittenOut}, {"grain", grain}, {"kept", kept, 0}});
 }

@@ -34,6 +34,8 @@ func.func @schedules(%x: tensor<4x8xf32>, %y: tensor<8x2xf32>) -> tensor<4xf32> 
 // CHECK-SAME: copies = #cpu.loop_schedule<lanes = 8, chunk = 65536, grain = 1, copied_points = 4096>
 // CHECK-SAME: line = #cpu.line_schedule<lanes = 8, pixels = 6, vectors_per_task = 2>
 // CHECK-SAME: loop = #cpu.loop_schedule<lanes = 8, axis = 2, chunk = 64, grain = 1, block_axis = 1, block_rows = 16>
+// CHECK-SAME: past = #cpu.loop_schedule<lanes = 8, chunk = 4096, grain = 1, past_caches = true>
+// CHECK-SAME: past_rows = #cpu.row_schedule<lanes = 16, grain = 4, kept = 16384, past_caches = true>
 // CHECK-SAME: planes = #cpu.plane_schedule<lanes = 16, rows = 6, vectors = 3, lines = 4, columns = 56, channels = 21, grain_products = 131072>
 // CHECK-SAME: rows = #cpu.row_schedule<lanes = 16, grain = 64, kept = 16384, across = true>
 // CHECK-SAME: special = #cpu.special_schedule<lanes = 8, grain = 4>
@@ -43,6 +45,8 @@ func.func @attributes() attributes {
     copies = #cpu.loop_schedule<lanes = 8, chunk = 65536, grain = 1, copied_points = 4096>,
     line = #cpu.line_schedule<lanes = 8, pixels = 6, vectors_per_task = 2>,
     planes = #cpu.plane_schedule<lanes = 16, rows = 6, vectors = 3, lines = 4, columns = 56, channels = 21, grain_products = 131072>,
+    past = #cpu.loop_schedule<lanes = 8, chunk = 4096, grain = 1, past_caches = true>,
+    past_rows = #cpu.row_schedule<lanes = 16, grain = 4, kept = 16384, past_caches = true>,
     rows = #cpu.row_schedule<lanes = 16, grain = 64, kept = 16384, across = true>,
     loop = #cpu.loop_schedule<lanes = 8, axis = 2, chunk = 64, grain = 1, block_axis = 1, block_rows = 16>,
     special = #cpu.special_schedule<lanes = 8, grain = 4>,

@@ -30,13 +30,14 @@ def Cpu_LoopScheduleAttr : Cpu_ScheduleAttr<"LoopSchedule", "loop_schedule"> {
     one. A task is a run of `chunk` points along `axis`, or with `block_rows` > 1 a block of
     that many such rows along `block_axis`, which is read across. `grain` tasks are worth a
     thread. Where `copied_points` is given, runs of at least that many points that lie in an operand
-    as they are stored are copied as bytes.
+    as they are stored are copied as bytes. With `past_caches` results that outgrow the caches go
+    to memory without them, where they lie as whole lines.
 
         #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 4>
   }];
   let parameters = (ins "int64_t":$lanes, Cpu_DefaultInt<"0">:$axis, "int64_t":$chunk, "int64_t":$grain,
                         Cpu_DefaultInt<"0">:$block_axis, Cpu_DefaultInt<"1">:$block_rows,
-                        Cpu_OptionalInt:$copied_points);
+                        Cpu_OptionalInt:$copied_points, DefaultValuedParameter<"bool", "false">:$past_caches);
 }
 
 def Cpu_RowScheduleAttr : Cpu_ScheduleAttr<"RowSchedule", "row_schedule"> {
@@ -45,10 +46,11 @@ def Cpu_RowScheduleAttr : Cpu_ScheduleAttr<"RowSchedule", "row_schedule"> {
     Lanes lie along the last axis. What is costly to compute and read by several loops over
     a row is kept on the stack where a row has at most `kept` elements. `grain` rows are
     worth a thread. With `across` the lanes are as many rows, whose elements are done one place
-    after the other.
+    after the other. `past_caches` is as in a loop_schedule.
   }];
   let parameters = (ins "int64_t":$lanes, "int64_t":$grain, "int64_t":$kept,
-                        DefaultValuedParameter<"bool", "false">:$across);
+                        DefaultValuedParameter<"bool", "false">:$across,
+                        DefaultValuedParameter<"bool", "false">:$past_caches);
 }
 
 def Cpu_ContractionScheduleAttr : Cpu_ScheduleAttr<"ContractionSchedule", "contraction_schedule"> {

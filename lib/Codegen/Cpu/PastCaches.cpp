@@ -1,0 +1,95 @@
+//===- PastCaches.cpp - Stores of results that outgrow the caches ---------===//
+#include "PastCaches.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tcc/Analysis/InPlace.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+bool tcc::codegen::pointsOutgrowCaches(kernel::LaunchOp launch, const CpuTarget &cpu) {
+  // More than threads find of a last cache that they have to themselves.
+  constexpr int64_t kBytes = 32 << 20;
+  if (!llvm::Triple(cpu.triple).isX86())
+    return false;
+  int64_t bytes = 0;
+  for (Type result : launch.getResultTypes()) {
+    auto type = cast<RankedTensorType>(result);
+    if (!type.hasStaticShape() || type.getRank() == 0 || type.getShape().back() % cpu.lanes(8) != 0)
+      return false;
+    bytes += tensorBytes(type);
+  }
+  return bytes >= kBytes;
+}
+
+bool tcc::codegen::rowsOutgrowCaches(kernel::LaunchOp launch, int64_t kept, const CpuTarget &cpu) {
+  if (!pointsOutgrowCaches(launch, cpu))
+    return false;
+  int64_t length = 1;
+  auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
+  for (int64_t extent : type.getShape().drop_front(*launch.getRows()))
+    length *= extent;
+  return length <= kept || llvm::none_of(launch.getBody().front(), [](Operation &op) {
+           return op.hasTrait<prim::VeryCostly>();
+         });
+}
+
+/// Whether all results begin with a line, and none lies where an input does.
+static Value resultsLieApart(KernelFrame &f) {
+  auto address = [&](const Memory &memory) -> Value {
+    return LLVM::PtrToIntOp::create(f.b, f.b.getI64Type(), memory.pointer);
+  };
+  auto number = [&](int64_t n) -> Value {
+    return arith::ConstantOp::create(f.b, f.b.getI64IntegerAttr(n));
+  };
+  Value bits = number(0);
+  for (const Memory &result : f.results)
+    bits = arith::OrIOp::create(f.b, bits, address(result));
+  bits = arith::AndIOp::create(f.b, bits, number(f.cpu.lineBytes - 1));
+  Value apart = arith::CmpIOp::create(f.b, arith::CmpIPredicate::eq, bits, number(0));
+  for (unsigned input : overwritableInputs(f.launch))
+    if (const Memory *memory = f.e.memoryOf(f.launch.getBody().getArgument(input)))
+      apart = arith::AndIOp::create(f.b, apart,
+                                    arith::CmpIOp::create(f.b, arith::CmpIPredicate::ne,
+                                                          address(*memory),
+                                                          address(f.results.front())));
+  return apart;
+}
+
+/// Marks the vectors that `block` stores to results where they are known to be aligned.
+static void storePastCaches(KernelFrame &f, Block *block) {
+  block->walk([&](LLVM::StoreOp store) {
+    auto vector = dyn_cast<VectorType>(store.getValue().getType());
+    auto place = store.getAddr().getDefiningOp<LLVM::GEPOp>();
+    if (!vector || !place || llvm::none_of(f.results, [&](const Memory &memory) {
+          return memory.pointer == place.getBase();
+        }))
+      return;
+    int64_t bytes = vector.getNumElements() * elementBytes(vector.getElementType());
+    int64_t line = f.cpu.lineBytes;
+    if (int64_t(store.getAlignment().value_or(1)) >= std::min(bytes, line))
+      store.setNontemporal(true);
+  });
+}
+
+void tcc::codegen::emitPastCaches(KernelFrame &f, function_ref<void(bool)> emit) {
+  Value apart = resultsLieApart(f);
+  auto branch = scf::IfOp::create(f.b, apart, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(f.b);
+  f.b.setInsertionPointToStart(branch.thenBlock());
+  for (Memory &result : f.results)
+    result.alignment = f.cpu.lineBytes;
+  f.e.nested([&] { emit(/*pastCaches=*/true); });
+  storePastCaches(f, branch.thenBlock());
+  // Other threads that see that the tasks are done see what they have stored.
+  f.b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  LLVM::CallIntrinsicOp::create(f.b, f.b.getStringAttr("llvm.x86.sse.sfence"), ValueRange());
+  for (Memory &result : f.results)
+    result.alignment = 0;
+  f.b.setInsertionPointToStart(branch.elseBlock());
+  f.e.nested([&] { emit(/*pastCaches=*/false); });
+}
