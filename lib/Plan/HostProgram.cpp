@@ -43,13 +43,11 @@ static int32_t outputNumber(func::FuncOp source, unsigned i) {
   return number;
 }
 
-/// Storage of result `i` of the model. It has that result's shape, which `tensor` may be
-/// a reshape away from.
-Value ProgramBuilder::outputStorage(unsigned i, Value tensor) {
+/// Storage of result `i` of the model, in that result's shape.
+Value ProgramBuilder::outputStorage(unsigned i) {
   Value returned = source.getBody().front().getTerminator()->getOperand(i);
-  Value shaped = tensorType(returned).hasStaticShape() ? returned : tensor;
-  MemRefType type = host::memoryType(tensorType(shaped), space);
-  Value storage = host::OutputOp::create(b, type, outputNumber(source, i), openExtents(shaped));
+  MemRefType type = host::memoryType(tensorType(returned), space);
+  Value storage = host::OutputOp::create(b, type, outputNumber(source, i), openExtents(returned));
   outputs[i] = storage;
   return storage;
 }
@@ -60,7 +58,7 @@ void ProgramBuilder::giveOutputs() {
     if (!isa<RankedTensorType>(v.getType()))
       outputs[i] = scalarOf(v);
     else if (!outputs[i] && Signature(source).isOutput(i))
-      copy(memoryOf(v), outputStorage(i, v));
+      copy(memoryOf(v), outputStorage(i));
   }
 }
 
@@ -104,8 +102,15 @@ Value ProgramBuilder::place(kernel::LaunchOp launch, unsigned i) {
   if (const auto *at = std::get_if<InArena>(&place))
     return host::SliceOp::create(b, type, arena(at->arena, result), at->offset,
                                  openExtents(result));
-  if (const auto *output = std::get_if<InOutput>(&place))
-    return viewAs(outputStorage(output->result, result), type, openExtents(result));
+  if (const auto *output = std::get_if<InOutput>(&place)) {
+    Value storage = outputStorage(output->result);
+    bool isReturned =
+        source.getBody().front().getTerminator()->getOperand(output->result) == result;
+    if (isReturned || type.hasStaticShape())
+      return viewAs(storage, type, openExtents(result));
+    // Of one type with open extents there are many shapes.
+    return host::ViewOp::create(b, type, storage, openExtents(result));
+  }
   if (const auto *over = std::get_if<OverArgument>(&place)) {
     Value input = launch.getInputs()[over->input];
     inArgument[result] = cast<BlockArgument>(storageOf(input));

@@ -47,7 +47,7 @@ private:
 
   // Results and changed arguments
   mlir::BlockArgument changedBy(unsigned i);
-  mlir::Value outputStorage(unsigned i, mlir::Value tensor);
+  mlir::Value outputStorage(unsigned i);
   void giveOutputs();
   void writeBack();
 

@@ -89,7 +89,16 @@ private:
 
 } // namespace
 
-/// The result of the model that `value` (or a static reshape of it) is, if any.
+/// Whether the extents that `reshape` leaves open are known before what `value` is made by.
+static bool extentsAreKnown(prim::ReshapeOp reshape, Value value) {
+  Operation *maker = storageOf(value).getDefiningOp();
+  return llvm::all_of(reshape.getSizes(), [&](Value size) {
+    Operation *op = size.getDefiningOp();
+    return !op || (op->getBlock() == maker->getBlock() && op->isBeforeInBlock(maker));
+  });
+}
+
+/// The result of the model that `value` (or a reshape of it) is, if any.
 std::optional<unsigned> MemoryPlanner::outputOf(Value value) {
   Operation *end = function.getBody().front().getTerminator();
   for (OpOperand &use : value.getUses()) {
@@ -97,7 +106,7 @@ std::optional<unsigned> MemoryPlanner::outputOf(Value value) {
         !takenOutputs.contains(use.getOperandNumber()))
       return use.getOperandNumber();
     if (auto reshape = dyn_cast<prim::ReshapeOp>(use.getOwner()))
-      if (cast<RankedTensorType>(reshape.getType()).hasStaticShape())
+      if (extentsAreKnown(reshape, value))
         if (auto output = outputOf(reshape.getResult()))
           return output;
   }

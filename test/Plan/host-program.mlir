@@ -189,3 +189,33 @@ func.func @main(%x: tensor<?x?xf32>, %a: index, %b: index) -> tensor<?x?xf32> {
   } -> tensor<?x?xf32>
   return %1 : tensor<?x?xf32>
 }
+
+// -----
+
+// A result that is returned in another shape, whose extents are known before it is made, lies in the output; not where they are
+// told later.
+// CHECK-LABEL: func.func @main(
+// CHECK: %[[OUT:.*]] = host.output 0 sizes({{.*}}) : memref<?x?xf32>
+// CHECK: %[[SEEN:.*]] = host.view %[[OUT]] sizes({{.*}}) : memref<?x?xf32> -> memref<?x?xf32>
+// CHECK: host.launch @{{.*}} outs(%[[SEEN]] : memref<?x?xf32>)
+// CHECK: host.launch
+// CHECK: host.copy
+// CHECK: return %[[OUT]]
+func.func @main(%x: tensor<?x?xf32>, %y: tensor<?xf32>) -> (tensor<?x?xf32>, tensor<?x?xf32>) {
+  %a = prim.dim %x, 0 : tensor<?x?xf32>
+  %b = prim.dim %x, 1 : tensor<?x?xf32>
+  %0 = kernel.launch loop "neg" ins(%x : tensor<?x?xf32>) sizes(%a, %b) {
+  ^bb0(%p: tensor<?x?xf32>):
+    %n = prim.neg %p : (tensor<?x?xf32>) -> tensor<?x?xf32>
+    kernel.yield %n : tensor<?x?xf32>
+  } -> tensor<?x?xf32>
+  %1 = prim.reshape %0 sizes(%b, %a) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  %2 = kernel.launch loop "abs" ins(%x : tensor<?x?xf32>) sizes(%a, %b) {
+  ^bb0(%p: tensor<?x?xf32>):
+    %n = prim.abs %p : (tensor<?x?xf32>) -> tensor<?x?xf32>
+    kernel.yield %n : tensor<?x?xf32>
+  } -> tensor<?x?xf32>
+  %c = prim.dim %y, 0 : tensor<?xf32>
+  %3 = prim.reshape %2 sizes(%c, %b) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %1, %3 : tensor<?x?xf32>, tensor<?x?xf32>
+}

@@ -738,3 +738,50 @@ func.func @past_caches(%x: tensor<8192x1024xf32>, %y: tensor<4096x1024xf32>, %z:
   } -> tensor<256x32768xf32>
   return
 }
+
+// Axes that nothing tells apart are one beside others that are open (the pixels of a channel), or whose length a run knows (those of
+// a row that is reduced). Not where a result would have that length, nor where lines fill vectors.
+// CHECK-LABEL: @open_lines
+// CHECK: loop "points" ins(%arg0{{.+}} : tensor<?x33xf32>
+// CHECK: prim.reshape %arg1 {{.+}} : (tensor<?x64x7x9xf32>) -> tensor<?x64x63xf32>
+// CHECK: prim.broadcast %{{.+}} axes [0, 1, 2] {{.+}} : (tensor<1x64x1xf32>) -> tensor<?x64x63xf32>
+// CHECK: prim.reshape %{{.+}} : (tensor<?x64x63xf32>) -> tensor<?x64x7x9xf32>
+// CHECK: %[[LENGTH:.+]] = arith.muli
+// CHECK: prim.reshape %arg2 sizes(%[[LENGTH]]) : (tensor<4x64x?x?xf32>) -> tensor<4x64x?xf32>
+// CHECK: prim.reduce sum %{{.+}} [2] : (tensor<4x64x?xf32>) -> tensor<4x64xf32>
+// CHECK: loop "repeated" ins({{.+}} : tensor<?x33xf32>
+// CHECK: loop "whole" ins({{.+}} : tensor<?x256xf32>
+func.func @open_lines(%x: tensor<?x33xf32>, %y: tensor<?x64x7x9xf32>, %z: tensor<4x64x?x?xf32>, %l: tensor<33xf32>, %w: tensor<?x256xf32>,
+                      %n: index) {
+  %0 = kernel.launch loop "points" ins(%x, %n : tensor<?x33xf32>, index) sizes(%n) {
+  ^bb0(%a: tensor<?x33xf32>, %m: index):
+    %c = prim.constant dense<2.0> : tensor<f32>
+    %s = prim.broadcast %c axes [] sizes(%m) : (tensor<f32>) -> tensor<?x33xf32>
+    %b = prim.mul %a, %s : (tensor<?x33xf32>, tensor<?x33xf32>) -> tensor<?x33xf32>
+    kernel.yield %b : tensor<?x33xf32>
+  } -> tensor<?x33xf32>
+  %1 = kernel.launch loop "channels" ins(%y, %n : tensor<?x64x7x9xf32>, index) sizes(%n) {
+  ^bb0(%a: tensor<?x64x7x9xf32>, %m: index):
+    %c = prim.constant dense<2.0> : tensor<1x64x1x1xf32>
+    %s = prim.broadcast %c axes [0, 1, 2, 3] sizes(%m) : (tensor<1x64x1x1xf32>) -> tensor<?x64x7x9xf32>
+    %b = prim.mul %a, %s : (tensor<?x64x7x9xf32>, tensor<?x64x7x9xf32>) -> tensor<?x64x7x9xf32>
+    kernel.yield %b : tensor<?x64x7x9xf32>
+  } -> tensor<?x64x7x9xf32>
+  %2 = kernel.launch row[2] "sum" ins(%z : tensor<4x64x?x?xf32>) sizes() {
+  ^bb0(%a: tensor<4x64x?x?xf32>):
+    %b = prim.reduce sum %a [2, 3] : (tensor<4x64x?x?xf32>) -> tensor<4x64xf32>
+    kernel.yield %b : tensor<4x64xf32>
+  } -> tensor<4x64xf32>
+  %3 = kernel.launch loop "repeated" ins(%x, %l, %n : tensor<?x33xf32>, tensor<33xf32>, index) sizes(%n) {
+  ^bb0(%a: tensor<?x33xf32>, %c: tensor<33xf32>, %m: index):
+    %s = prim.broadcast %c axes [1] sizes(%m) : (tensor<33xf32>) -> tensor<?x33xf32>
+    %b = prim.mul %a, %s : (tensor<?x33xf32>, tensor<?x33xf32>) -> tensor<?x33xf32>
+    kernel.yield %b : tensor<?x33xf32>
+  } -> tensor<?x33xf32>
+  %4 = kernel.launch loop "whole" ins(%w : tensor<?x256xf32>) sizes(%n) {
+  ^bb0(%a: tensor<?x256xf32>):
+    %b = prim.neg %a : (tensor<?x256xf32>) -> tensor<?x256xf32>
+    kernel.yield %b : tensor<?x256xf32>
+  } -> tensor<?x256xf32>
+  return
+}

@@ -78,6 +78,33 @@ class LongLines(ToolTest):
                         for actual, places, node in zip(compiled(x), wanted, nodes, strict=True):
                             np.testing.assert_array_equal(actual, places, f"{cpu} {length} {nans} {node.output[0]}")
 
+    def test_open_lines_are_one(self):
+        """Points, a scale for each channel, rows of several axes: of extents that a run knows, also none and one."""
+        random = np.random.default_rng(14)
+        scale = random.standard_normal((1, 5, 1, 1)).astype(np.float32)
+        nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Add", ["r", "one"], ["p"]),
+                 helper.make_node("Mul", ["x", "scale"], ["s"]), helper.make_node("Add", ["x", "line"], ["l"]),
+                 helper.make_node("ReduceMean", ["x", "axes"], ["m"], keepdims=0), helper.make_node("ReduceMax", ["p", "axes"], ["n"], keepdims=1),
+                 helper.make_node("Sub", ["p", "n"], ["d"])]
+        constants = [onnx.numpy_helper.from_array(v, n) for n, v in
+                     (("one", np.ones((), np.float32)), ("scale", scale), ("axes", np.array([2, 3])))]
+        for open_axes in (["n", 5, "h", "w"], ["n", 5, 7, 9], [2, 5, "h", 9], ["n", 5, "h", 33]):
+            graph = helper.make_graph(nodes, "open", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, open_axes),
+                                                      helper.make_tensor_value_info("line", onnx.TensorProto.FLOAT, open_axes[3:])],
+                                      [helper.make_empty_tensor_value_info(name) for name in "pslmd"], constants)
+            path = self.work / "open.onnx"
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
+            shapes = {tuple(known if isinstance(known, int) else extent for known, extent in zip(open_axes, shape))
+                      for shape in ((2, 5, 7, 9), (1, 5, 1, 1), (0, 5, 3, 3), (3, 5, 17, 31), (1, 5, 64, 48), (40, 5, 33, 33))}
+            for cpu in cpu_levels():
+                with Compiled.build(path, "--cpu", cpu) as compiled:
+                    for shape in sorted(shapes):
+                        x = random.standard_normal(shape).astype(np.float32)
+                        line = random.standard_normal(shape[3:]).astype(np.float32)
+                        p, m = np.maximum(x, 0) + 1, x.mean((2, 3), dtype=np.float64)
+                        for actual, wanted in zip(compiled(x, line), (p, x * scale, x + line, m, p - p.max((2, 3), keepdims=True)), strict=True):
+                            np.testing.assert_allclose(actual, wanted, rtol=1e-5, atol=1e-6, err_msg=f"{cpu} {open_axes} {shape}")
+
     def test_next_row_is_fetched(self):
         """Where rows come from memory: not of what caches hold, of short rows, nor where one loop reads a row."""
         random = np.random.default_rng(11)  # what the other tests draw stays

@@ -11,11 +11,14 @@
 //
 // Rows change when their code is made. A loop's schedule counts points of its shape, so that a
 // launch with short lines changes before it has one, and what it reads and gives is reshaped around
-// it.
+// it. So it is where a run knows how long the axis is, also of rows: the launch is given its
+// length.
 //
 //===----------------------------------------------------------------------===//
 #include "CollapsedRows.h"
 #include "PeriodicLines.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "tcc/Codegen/Common/LineKernel.h"
 #include "tcc/Dialect/Kernel/SpecialOperator.h"
 #include "tcc/Dialect/Prim/Prim.h"
@@ -40,14 +43,21 @@ public:
   /// Whether any axes are one, the most possible from here on. `periods`: also where something is
   /// the same for each of their lines.
   bool applies(bool periods = false);
-  void apply();
+  /// `openLength`: of the axis that becomes one where a run knows it, inside of the launch.
+  void apply(Value openLength = {});
   Type collapsed(Value v);
+  /// Of the axis that those from the first on become.
   int64_t length() const {
     int64_t product = 1;
     for (int64_t d : ArrayRef(shape).drop_front(first))
-      product *= d;
+      product = ShapedType::isDynamic(d) || ShapedType::isDynamic(product) ? ShapedType::kDynamic
+                                                                           : product * d;
     return product;
   }
+  bool isOpen() const { return ShapedType::isDynamic(length()); }
+  /// Whether `v` has all of the axes that become one.
+  bool isFull(Value v) { return formOf(v) == Form::Full; }
+  size_t joined() const { return shape.size() - first; }
 
 private:
   /// The axes from the first on, each of one element, or another shape, in which they do not occur.
@@ -55,12 +65,18 @@ private:
   Form formOf(Value v);
   bool applies(Operation *op);
   bool applies(prim::BroadcastOp op);
+  /// Whether only a run knows all extents of a kernel of points.
+  bool hasOpenPoints() { return !isRows() && llvm::is_contained(shape, ShapedType::kDynamic); }
   bool isPeriodic(prim::BroadcastOp op) {
-    return periods && formOf(op.getResult()) == Form::Full && formOf(op.getX()) == Form::Other &&
-           codegen::periodOf(op, shape.size() - first) > 0;
+    return periods && !hasOpenPoints() && formOf(op.getResult()) == Form::Full &&
+           formOf(op.getX()) == Form::Other && codegen::periodOf(op, shape.size() - first) > 0;
   }
   bool keepsTogether(Operation *op);
 
+public:
+  SmallVector<Value> joinedSizes(RankedTensorType type, ValueRange sizes, Value openLength);
+
+private:
   kernel::LaunchOp launch;
   size_t rows, first; ///< axes before those of a row, and before those that become one
   SmallVector<int64_t> shape;
@@ -94,6 +110,9 @@ bool Collapse::applies(prim::BroadcastOp op) {
   int64_t before = op.getType().getRank() - static_cast<int64_t>(shape.size() - first);
   if (formOf(op.getResult()) == Form::Other)
     return formOf(op.getX()) == Form::Other;
+  // An extent that a run knows may be 1 in what is repeated.
+  if (isOpen() && formOf(op.getX()) == Form::Full)
+    return false;
   if (formOf(op.getX()) == Form::Other)
     return isPeriodic(op) ||
            llvm::all_of(op.getAxes(), [&](int64_t axis) { return axis < before; });
@@ -135,15 +154,21 @@ bool Collapse::keepsTogether(Operation *op) {
 }
 
 bool Collapse::applies(Operation *op) {
-  // Rows may be open: their extents are beside the axes that become one.
+  if (isa<kernel::YieldOp>(op) || prim::isElementwise(op))
+    return true;
+  // Equal types are equal extents where points are only computed and repeated.
+  if (hasOpenPoints() && !isa<prim::BroadcastOp, prim::ConstantOp, prim::FromElementsOp>(op))
+    return false;
+  // Extents of rows are beside the axes that become one.
   auto isKnown = [&](Value v) {
     auto type = dyn_cast<RankedTensorType>(v.getType());
-    return type ? type.hasStaticShape() || isRows() : isRows() && v.getType().isIndex();
+    bool open = isRows() || hasOpenPoints();
+    return type ? type.hasStaticShape() || open : open && v.getType().isIntOrIndexOrFloat();
   };
   if (!llvm::all_of(op->getOperands(), isKnown))
     return false;
-  if (isa<kernel::YieldOp>(op) || prim::isElementwise(op))
-    return true;
+  if (isa<prim::FromElementsOp>(op))
+    return isOpen() && formOf(op->getResult(0)) == Form::Other;
   if (auto dim = dyn_cast<prim::DimOp>(op))
     return formOf(dim.getX()) == Form::Other || dim.getAxis() < first;
   auto hasAxes = [&](Value v) { return formOf(v) != Form::Other; };
@@ -155,7 +180,8 @@ bool Collapse::applies(Operation *op) {
     return !hasAxes(constant.getResult()) || dense;
   }
   if (auto reshape = dyn_cast<prim::ReshapeOp>(op))
-    return isa<BlockArgument>(reshape.getX()) || formOf(reshape.getX()) != Form::Full;
+    return isOpen() ? !isFull(reshape.getX()) && !isFull(reshape.getResult())
+                    : isa<BlockArgument>(reshape.getX()) || !isFull(reshape.getX());
   if (isa<prim::ReduceOp, prim::TransposeOp, prim::SliceOp, prim::ReverseOp, prim::ConcatOp,
           prim::TakeOp>(op) ||
       codegen::lineAxis(op))
@@ -168,15 +194,14 @@ bool Collapse::applies(Operation *op) {
 
 bool Collapse::applies(bool periods) {
   this->periods = periods;
-  if (llvm::is_contained(isRows() ? ArrayRef(shape).drop_front(rows) : shape, ShapedType::kDynamic))
-    return false;
-  for (first = rows; first + 2 <= shape.size() && length() > 1; ++first)
-    if (llvm::all_of(launch.getBody().front(), [&](Operation &op) { return applies(&op); }))
+  for (first = rows; first + 2 <= shape.size() && (isOpen() || length() > 1); ++first)
+    if (!(isOpen() && llvm::any_of(launch.getResults(), [&](Value v) { return isFull(v); })) &&
+        llvm::all_of(launch.getBody().front(), [&](Operation &op) { return applies(&op); }))
       return true;
   return false;
 }
 
-void Collapse::apply() {
+void Collapse::apply(Value openLength) {
   Builder b(launch.getContext());
   // Types say what form a value has: they change when nobody asks any more.
   SmallVector<std::pair<Value, Type>> types;
@@ -196,6 +221,10 @@ void Collapse::apply() {
     else if (auto broadcast = dyn_cast<prim::BroadcastOp>(op);
              broadcast && formOf(broadcast.getX()) != Form::Other)
       broadcast.setAxes(llvm::to_vector(broadcast.getAxes().drop_back(shape.size() - first - 1)));
+    if (auto broadcast = dyn_cast<prim::BroadcastOp>(op);
+        broadcast && isOpen() && isFull(broadcast.getResult()))
+      broadcast.getSizesMutable().assign(
+          joinedSizes(broadcast.getType(), broadcast.getSizes(), openLength));
     else if (auto transpose = dyn_cast<prim::TransposeOp>(op);
              transpose && formOf(transpose.getX()) != Form::Other)
       transpose.setPermutation(
@@ -223,31 +252,79 @@ void Collapse::apply() {
     value.setType(type);
 }
 
+/// The open extents of `type`, of whose axes those that become one are open, as `sizes` says them.
+SmallVector<Value> Collapse::joinedSizes(RankedTensorType type, ValueRange sizes,
+                                         Value openLength) {
+  auto before = type.getShape().drop_back(joined());
+  SmallVector<Value> kept(sizes.take_front(llvm::count(before, ShapedType::kDynamic)));
+  kept.push_back(openLength);
+  return kept;
+}
+
 std::optional<int64_t> tcc::codegen::collapsedLength(kernel::LaunchOp launch) {
   Collapse collapse(launch);
-  return collapse.applies() ? std::optional(collapse.length()) : std::nullopt;
+  return collapse.applies() && !collapse.isOpen() ? std::optional(collapse.length()) : std::nullopt;
 }
 
 void tcc::codegen::collapseRows(kernel::LaunchOp launch) {
-  if (Collapse collapse(launch); collapse.applies())
+  if (Collapse collapse(launch); collapse.applies() && !collapse.isOpen())
     collapse.apply();
 }
 
+/// The extents of `v` that a run knows.
+static SmallVector<Value> openExtents(OpBuilder &b, Value v) {
+  SmallVector<Value> open;
+  for (auto [axis, extent] : llvm::enumerate(tensorType(v).getShape()))
+    if (ShapedType::isDynamic(extent))
+      open.push_back(getValueOrCreateConstantIndexOp(
+          b, v.getLoc(), prim::dimOf(b, v.getLoc(), v, static_cast<unsigned>(axis))));
+  return open;
+}
+
 /// Makes one axis of those that `collapse` found, and reshapes around the launch what it reads and
-/// gives.
+/// gives. Where a run knows how long that axis is, the launch takes its length, of an operand that
+/// has all of it, and no result has it: results of a product of extents would share no memory with
+/// those of the extents.
 static void joinAxes(kernel::LaunchOp launch, Collapse &collapse) {
   OpBuilder b(launch);
-  for (auto [argument, operand] :
-       llvm::zip(launch.getBody().getArguments(), launch.getInputsMutable()))
-    if (Type type = collapse.collapsed(argument); type != argument.getType())
-      operand.set(
-          prim::ReshapeOp::create(b, launch.getLoc(), type, operand.get(), /*sizes=*/ValueRange()));
+  Location loc = launch.getLoc();
+  Block &body = launch.getBody().front();
+  Value length, inside;
+  if (collapse.isOpen()) {
+    auto *full = llvm::find_if(body.getArguments(), [&](Value v) {
+      return isa<RankedTensorType>(v.getType()) && collapse.isFull(v);
+    });
+    if (full == body.getArguments().end())
+      return;
+    Value operand = launch.getInputs()[full->getArgNumber()];
+    int64_t rank = tensorType(operand).getRank();
+    for (int64_t axis = rank - int64_t(collapse.joined()); axis < rank; ++axis) {
+      Value extent = getValueOrCreateConstantIndexOp(b, loc, prim::dimOf(b, loc, operand, axis));
+      length = length ? Value(arith::MulIOp::create(b, loc, length, extent)) : extent;
+    }
+  }
+  for (auto [argument, operand] : llvm::zip(body.getArguments(), launch.getInputsMutable()))
+    if (Type type = collapse.collapsed(argument); type != argument.getType()) {
+      SmallVector<Value> sizes = openExtents(b, operand.get());
+      if (length && collapse.isFull(argument))
+        sizes = collapse.joinedSizes(tensorType(operand.get()), sizes, length);
+      operand.set(prim::ReshapeOp::create(b, loc, type, operand.get(), sizes));
+    }
   SmallVector<Type> given(launch.getResultTypes());
-  collapse.apply();
+  if (length) {
+    launch.getInputsMutable().append(length);
+    inside = body.addArgument(b.getIndexType(), loc);
+  }
+  collapse.apply(inside);
   b.setInsertionPointAfter(launch);
+  ValueRange sizes = launch.getSizes();
   for (auto [result, type] : llvm::zip(launch.getResults(), given)) {
-    auto seen = prim::ReshapeOp::create(b, launch.getLoc(), type, result, /*sizes=*/ValueRange());
-    result.replaceAllUsesExcept(seen, seen);
+    size_t open = tensorType(result).getNumDynamicDims();
+    if (!length) {
+      auto seen = prim::ReshapeOp::create(b, loc, type, result, sizes.take_front(open));
+      result.replaceAllUsesExcept(seen, seen);
+    }
+    sizes = sizes.drop_front(open);
   }
 }
 
@@ -255,11 +332,16 @@ void tcc::codegen::joinShortLines(kernel::LaunchOp launch) {
   constexpr int64_t kShortLine = 256, kWholeVector = 16, kFewPoints = 4, kFewVectors = 2;
   Collapse collapse(launch);
   int64_t length = collapse.lineLength();
-  bool fillsVectors = length % kWholeVector == 0;
+  bool fillsVectors = !ShapedType::isDynamic(length) && length % kWholeVector == 0;
   bool periods = length > kFewPoints && length < kFewVectors * kWholeVector && !fillsVectors;
   if ((fillsVectors && length >= kShortLine) || !collapse.applies(periods))
     return;
   joinAxes(launch, collapse);
+}
+
+void tcc::codegen::joinOpenRows(kernel::LaunchOp launch) {
+  if (Collapse collapse(launch); collapse.applies() && collapse.isOpen())
+    joinAxes(launch, collapse);
 }
 
 void tcc::codegen::joinLines(kernel::LaunchOp launch) {

@@ -44,7 +44,7 @@ RowsAhead::RowsAhead(KernelFrame &f, Value space, unsigned rows, unsigned loops,
   // Loops that compute little have no time in which much comes, nor has a second one that stores.
   bool computes = llvm::any_of(f.launch.getBody().front(),
                                [](Operation &op) { return op.hasTrait<prim::VeryCostly>(); });
-  int64_t longest = computes ? f.cpu.l2Bytes / 4 : f.cpu.l1Bytes / 2;
+  int64_t longest = computes ? f.cpu.l2Bytes / 2 : f.cpu.l1Bytes / 2;
   if (allBytes <= f.cpu.l2Bytes || rowBytes > longest || all < 2 * points ||
       (!computes && loops == 2 && streams.back().writes))
     streams.clear();

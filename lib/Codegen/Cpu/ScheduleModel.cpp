@@ -242,6 +242,8 @@ void codegen::CpuScheduleModel::registerDialects(DialectRegistry &registry) cons
 void codegen::CpuScheduleModel::reshape(kernel::LaunchOp launch) const {
   if (launch.getKind() == kernel::KernelKind::Special)
     joinLines(launch);
+  if (launch.getKind() == kernel::KernelKind::Row)
+    joinOpenRows(launch);
   if (launch.getKind() != kernel::KernelKind::Loop)
     return;
   reshapeLate(launch);
