@@ -344,7 +344,8 @@ for family in (pointwise, products, attention, convolutions, reductions, order, 
                blocks):
     family()
 
-import gridcases  # noqa: E402,F401  whose cases are of this kind
+import drawncases  # noqa: E402,F401  whose cases are of this kind
+import gridcases  # noqa: E402,F401
 import imagecases  # noqa: E402,F401
 import manycases  # noqa: E402,F401
 import modelcases  # noqa: E402,F401
