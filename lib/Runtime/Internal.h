@@ -4,6 +4,7 @@
  *   Heap.c       blocks kept from run to run        ThreadPool.c
  *   Random.c     seeds and counts of draws
  *   Interpreter.c  kernels that are texts          Sort.c     for kernels
+ *   SymmetricEigen.c, SingularValues.c  for kernels, with MatrixRows.h
  *   Machine.c    CPU features, core count, floating-point mode      Error.c
  * and for programs with kernels for devices, which alone are linked with them:
  *   DeviceModel.c  code and weights on a device    DeviceContext.c  memory, streams and times there

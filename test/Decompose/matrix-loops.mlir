@@ -51,3 +51,14 @@ func.func @few(%x: tensor<5x3x3xf64>, %y: tensor<6x6xf32>) -> (tensor<5x3x3xf64>
   %1 = prim.cholesky %y : (tensor<6x6xf32>) -> tensor<6x6xf32>
   return %0, %1 : tensor<5x3x3xf64>, tensor<6x6xf32>
 }
+
+// No target that has loops has kernels for eigenvalues and singular values.
+// KERNELS-LABEL: func @spectra
+// KERNELS-NOT: prim.symmetric_eigen
+// KERNELS-NOT: prim.svd
+// KERNELS-COUNT-2: prim.while
+func.func @spectra(%x: tensor<5x5xf64>) -> (tensor<5xf64>, tensor<5xf64>) {
+  %0:3 = prim.symmetric_eigen %x {vectors = false} : (tensor<5x5xf64>) -> (tensor<5x5xf64>, tensor<5xf64>, tensor<5x8xf64>)
+  %1:5 = prim.svd %x {vectors = false} : (tensor<5x5xf64>) -> (tensor<5x5xf64>, tensor<5x5xf64>, tensor<5xf64>, tensor<5x5xf64>, tensor<5x8xf64>)
+  return %0#1, %1#2 : tensor<5xf64>, tensor<5xf64>
+}

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "LoopPieces.h"
+#include "Moves.h"
 #include "tcc/Analysis/PlanarConv.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <set>
@@ -205,11 +206,10 @@ std::optional<PhasedLines> tcc::codegen::phasedLines(kernel::LaunchOp launch) {
   constexpr int64_t leastPoints = 8;
   std::optional<PhasedLines> found;
   for (Operation &op : launch.getBody().front()) {
-    auto slice = dyn_cast<prim::SliceOp>(op);
-    bool moves = isa<prim::ReshapeOp, prim::TransposeOp, prim::BroadcastOp, prim::ConstantOp,
-                     kernel::YieldOp>(op) ||
-                 (slice && llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; }));
-    if (!moves && !prim::isElementwise(&op))
+    bool keepsLines =
+        isa<kernel::YieldOp>(op) || prim::isElementwise(&op) ||
+        moves(&op, Move::Reshape, Move::Transpose, Move::Repeat, Move::Constant, Move::Cut);
+    if (!keepsLines)
       return std::nullopt;
     for (Value result : op.getResults())
       if (!tensorType(result).hasStaticShape())

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "LaunchSchedules.h"
+#include "Moves.h"
 #include "PastCaches.h"
 #include "PeriodicLines.h"
 #include "tcc/Analysis/AccessMap.h"
@@ -138,8 +139,9 @@ static std::optional<Access> throughRecutAxes(prim::ReshapeOp op, ArrayRef<int> 
 /// Whether `v` is made of positions, so that what is taken there moves by a known step.
 static bool isOfPositions(Value v) {
   Operation *op = v.getDefiningOp();
-  if (!op || !isa<prim::IotaOp, prim::ConstantOp, prim::ReshapeOp, prim::BroadcastOp, prim::AddOp,
-                  prim::MulOp>(op))
+  bool isKnown = op && (isa<prim::AddOp, prim::MulOp>(op) ||
+                        moves(op, Move::Position, Move::Constant, Move::Reshape, Move::Repeat));
+  if (!isKnown)
     return false;
   return llvm::all_of(op->getOperands(), isOfPositions);
 }
@@ -165,9 +167,8 @@ void OperandWalk::visit(Value value, const Access &at, bool across) {
     if (std::optional<Access> recut = throughRecutAxes(reshape, at))
       return visit(reshape.getX(), *recut, across);
   }
-  if (auto slice = dyn_cast<prim::SliceOp>(op))
-    if (llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; }))
-      return visit(slice.getX(), at, across);
+  if (moves(op, Move::Cut))
+    return visit(op->getOperand(0), at, across);
   if (auto take = dyn_cast<prim::TakeOp>(op); take && isOfPositions(take.getIndices())) {
     Access access = operandAccess(op, 0, at);
     access[take.getAxis()] = kSomehow;
@@ -177,7 +178,7 @@ void OperandWalk::visit(Value value, const Access &at, bool across) {
   if (auto reverse = dyn_cast<prim::ReverseOp>(op))
     return visit(reverse.getX(), at, across); // lies along the same axes, backwards
   if (!prim::isElementwise(op) &&
-      !isa<prim::ReshapeOp, prim::BroadcastOp, prim::TransposeOp, prim::SliceOp>(op))
+      !moves(op, Move::Reshape, Move::Repeat, Move::Transpose, Move::Step))
     return;
   for (OpOperand &operand : op->getOpOperands())
     if (isa<RankedTensorType>(operand.get().getType()))
@@ -305,13 +306,11 @@ static std::optional<unsigned> pointBits(kernel::LaunchOp launch) {
     return std::nullopt;
   for (Operation &op : body.without_terminator()) {
     bool computes = prim::isElementwise(&op);
-    bool moves = isa<prim::BroadcastOp, prim::ConstantOp, prim::ConcatOp, prim::IotaOp,
-                     prim::ReshapeOp, prim::ReverseOp>(op);
+    bool inLanes = moves(&op, Move::Repeat, Move::Constant, Move::Join, Move::Position,
+                         Move::Reshape, Move::Reverse, Move::Cut);
     if (auto take = dyn_cast<prim::TakeOp>(op))
-      moves = onlyChoosesRows(take.getIndices());
-    if (auto slice = dyn_cast<prim::SliceOp>(op))
-      moves = llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; });
-    if (!(computes || moves) || !addAll(op.getResults(), computes) ||
+      inLanes = onlyChoosesRows(take.getIndices());
+    if (!(computes || inLanes) || !addAll(op.getResults(), computes) ||
         (computes && !addAll(op.getOperands(), computes)))
       return std::nullopt;
   }
@@ -354,7 +353,7 @@ static unsigned pointLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
   if (*bits > kBits)
     return lanes;
   for (Operation &op : launch.getBody().front().without_terminator()) {
-    if (!prim::isElementwise(&op) && !isa<prim::BroadcastOp, prim::ConstantOp>(op) &&
+    if (!prim::isElementwise(&op) && !moves(&op, Move::Repeat, Move::Constant) &&
         periodOf(&op) == 0)
       return lanes;
     operators += prim::isElementwise(&op);
@@ -376,10 +375,9 @@ static bool onlyMoves(kernel::LaunchOp launch) {
       continue;
     if (auto concat = dyn_cast<prim::ConcatOp>(op))
       llvm::append_range(open, concat.getInputs());
-    else if (isa<prim::ReshapeOp, prim::TransposeOp, prim::SliceOp, prim::ReverseOp, prim::PadOp,
-                 prim::BroadcastOp>(op))
+    else if (op->hasTrait<prim::Rearrangement>())
       open.push_back(op->getOperand(0));
-    else if (!isa<prim::ConstantOp>(op))
+    else if (!moves(op, Move::Constant))
       return false;
   }
   return true;

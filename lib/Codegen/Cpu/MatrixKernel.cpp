@@ -13,8 +13,7 @@
 //   which stay in L1 for all reflections of a block.
 //
 //===----------------------------------------------------------------------===//
-#include "MatrixCode.h"
-#include "SpecialKernel.h"
+#include "MatrixTask.h"
 #include "StridedOperand.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -30,22 +29,6 @@ int64_t tcc::codegen::matrixColumns(Operation *op, cpu::SpecialScheduleAttr sche
 }
 
 namespace {
-
-/// A matrix that is changed in place, and its extents.
-struct Target {
-  Matrix matrix;
-  Index rows, columns;
-};
-
-/// Whole numbers in memory, one a row.
-struct Places {
-  MatrixCode &m;
-  Value base;
-  Type i64() { return m.f.b.getI64Type(); }
-  Value address(Index i) { return m.k.address(base, i64(), i); }
-  Value at(Index i) { return m.k.load(i64(), address(i)); }
-  void put(Value v, Index i) { m.k.store(v, address(i)); }
-};
 
 /// The largest element of each lane, and the row it is in.
 struct Largest {
@@ -377,59 +360,6 @@ static void emitQr(MatrixCode &m, Target a, const Matrix &tau) {
 // Tasks
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// A task's matrices.
-struct TaskMatrices {
-  KernelFrame &f;
-  MatrixCode &m;
-  Value batch;
-
-  /// The one that memory of `rows` by `columns` holds for this batch.
-  Value base(const Memory &memory, Type type, unsigned inner) {
-    Value first = batch;
-    for (Value extent : ArrayRef(memory.extents).take_back(inner))
-      first = f.e.mulIndex(first, extent);
-    return m.k.address(memory.pointer, type, first);
-  }
-  Matrix matrix(const Memory &memory, unsigned inner = 2) {
-    Index stride = inner == 2 ? Index(memory.extents.back()) : Index(m.k.constant(1));
-    return {base(memory, m.type, inner), stride, m.k.constant(1)};
-  }
-  Target target(const Memory &memory) {
-    ArrayRef<Value> extents(memory.extents);
-    return {matrix(memory), extents.drop_back().back(), extents.back()};
-  }
-  /// An operand, whatever its shape was before: of `inner` axes a matrix.
-  Matrix operand(Value v, unsigned inner = 2) {
-    Memory memory = *f.e.memoryOf(memoryBehind(v));
-    memory.extents = extentsOf(f, v);
-    return matrix(memory, inner);
-  }
-  Places places(const Memory &memory) { return {m, base(memory, f.b.getI64Type(), 1)}; }
-
-  /// Columns [low, high) of x to the result.
-  void copy(Value x, const Memory &to, Value low, Value high) {
-    Coords at;
-    ArrayRef<Value> extents(to.extents);
-    for (Value i : f.delinearize(batch, extents.drop_back(2)))
-      at.push_back(Coord::uniform(i));
-    f.loop(f.e.index(0), extents.drop_back().back(), 1, [&](Value i) {
-      f.vectorLoop(low, high, m.lanes, false, [&](Value j) {
-        Coords point(at);
-        point.push_back(Coord::uniform(i));
-        point.push_back(Coord::affine(j, f.e.lanes() > 1 ? 1 : 0));
-        Value v = f.e.evalVector(x, point);
-        f.failed |= !v;
-        if (v)
-          f.e.store(to, point, v);
-      });
-    });
-  }
-};
-
-} // namespace
-
 /// From the last row up: the same as from the first down.
 static Matrix reversed(MatrixCode &m, const Matrix &x, Index rows, Index columns) {
   KernelBuilder &k = m.k;
@@ -487,6 +417,8 @@ void tcc::codegen::emitMatrices(KernelFrame &f, Operation *op) {
       return emitSolve(task, solve, low, high);
     if (auto reflect = dyn_cast<prim::ReflectOp>(op))
       return emitReflections(task, reflect, low, high);
+    if (isa<prim::SymmetricEigenOp, prim::SvdOp>(op))
+      return emitSpectral(task, op);
     task.copy(op->getOperand(0), result, low, high);
     Target a = task.target(result);
     llvm::TypeSwitch<Operation *>(op)

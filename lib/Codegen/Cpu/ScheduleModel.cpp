@@ -9,6 +9,7 @@
 #include "AttentionSpec.h"
 #include "CollapsedRows.h"
 #include "LaunchSchedules.h"
+#include "Moves.h"
 #include "PastCaches.h"
 #include "PlaneConv.h"
 #include "ProductSpec.h"
@@ -273,7 +274,7 @@ bool CpuScheduleModel::asksForPoints(Operation *op) const {
 /// Each of the lines that lie beside each other in lanes has code of its own that reads it.
 bool CpuScheduleModel::computesForPoints(Operation *op, Operation *operand) const {
   return !isa<prim::FourierOp>(op) || prim::isElementwise(operand) ||
-         isa<prim::BroadcastOp, prim::ReshapeOp, prim::SliceOp>(operand);
+         moves(operand, Move::Repeat, Move::Reshape, Move::Cut, Move::Step);
 }
 
 bool codegen::CpuScheduleModel::reducesAboveLines(Operation *op) const {

@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ShortRows.h"
+#include "Moves.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "tcc/Codegen/Common/RowStages.h"
 
@@ -48,9 +49,10 @@ unsigned tcc::codegen::lanesOfShortRows(kernel::LaunchOp launch, const CpuTarget
     }
   unsigned functions = 0;
   for (Operation &op : body.without_terminator()) {
-    bool moves = isa<prim::BroadcastOp, prim::ConstantOp, prim::ReshapeOp, prim::ReduceOp>(op);
+    bool inLanes = isa<prim::ReduceOp>(op) || prim::isElementwise(&op) ||
+                   moves(&op, Move::Repeat, Move::Constant, Move::Reshape);
     functions += op.hasTrait<prim::VeryCostly>();
-    if (functions > 1 || !(moves || prim::isElementwise(&op)))
+    if (functions > 1 || !inLanes)
       return 1;
   }
   for (Type given : launch.getResultTypes())

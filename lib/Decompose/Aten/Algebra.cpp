@@ -185,7 +185,7 @@ Value spectralNorm(AtenNode &a, Value x, ArrayRef<int64_t> axes, K kind, bool ke
       order.push_back(i);
   order.append(axes.begin(), axes.end());
   Value turned = b.cast(b.transpose(x, order), matrices::inDoubles(b.elem(x)));
-  Value values = matrices::factorSVD(b, turned).values;
+  Value values = matrices::factorSVD(b, turned, matrices::Singular::Values).values;
   Value norm = b.reduce(kind, values, {b.rank(values) - 1}, false);
   if (kind == K::max)
     norm = b.maximum(norm, 0.0); // of no values at all

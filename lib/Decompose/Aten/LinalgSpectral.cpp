@@ -19,10 +19,6 @@ using P = prim::ComparePredicate;
 
 namespace {
 
-Value firstColumns(PrimBuilder &b, Value x, Dim count) {
-  return b.sliceAxis(x, b.rank(x) - 1, b.dim(0), count);
-}
-
 /// Column j times the real number j.
 Value scaledColumns(PrimBuilder &b, Value x, Value by) {
   return b.mul(x, b.cast(b.unsqueeze(by, {b.rank(by) - 1}), b.elem(x)));
@@ -55,9 +51,10 @@ template <bool vectors> LogicalResult eigen(AtenNode &a) {
   Value x = operandMatrices(a);
   if (!x)
     return failure();
-  Eigen e = eigenSymmetric(a.b, hermitian(a, x));
+  bool asked = vectors && a.c.wants(1);
+  Eigen e = eigenSymmetric(a.b, hermitian(a, x), asked);
   (void)a.give(0, e.values);
-  return vectors ? a.give(1, e.vectors) : success();
+  return asked ? a.give(1, e.vectors) : success();
 }
 
 /// What rounds away beside 1 in this type.
@@ -77,35 +74,33 @@ template <bool vectors> LogicalResult generalEigen(AtenNode &a) {
   return vectors ? a.give(1, e.vectors) : success();
 }
 
-std::optional<SVD> singularOf(AtenNode &a) {
+std::optional<SVD> singularOf(AtenNode &a, Singular asked) {
   Value x = operandMatrices(a, false);
-  return x ? std::optional(factorSVD(a.b, x)) : std::nullopt;
-}
-
-/// With as many vectors as there are values.
-SVD thin(PrimBuilder &b, SVD s) {
-  Dim least = b.dim(s.values, b.rank(s.values) - 1);
-  s.u = firstColumns(b, s.u, least);
-  s.v = firstColumns(b, s.v, least);
-  return s;
+  return x ? std::optional(factorSVD(a.b, x, asked)) : std::nullopt;
 }
 
 /// `vh`: the last result is V^H.
 LogicalResult giveSVD(AtenNode &a, bool full, bool vh) {
-  auto s = singularOf(a);
-  if (!s)
+  PrimBuilder &b = a.b;
+  Value x = operandMatrices(a, false);
+  if (!x)
     return failure();
-  if (!full)
-    s = thin(a.b, *s);
-  (void)a.give(0, s->u);
-  (void)a.give(1, s->values);
-  return a.give(2, vh ? adjoint(a.b, s->v) : s->v);
+  bool vectors = a.c.wants(0) || a.c.wants(2);
+  SVD s = factorSVD(b, x,
+                    !vectors ? Singular::Values
+                    : full   ? Singular::AllVectors
+                             : Singular::Vectors);
+  (void)a.give(1, s.values);
+  if (!vectors)
+    return success();
+  (void)a.give(0, s.u);
+  return a.give(2, vh ? adjoint(b, s.v) : s.v);
 }
 LogicalResult svd(AtenNode &a) { return giveSVD(a, a.flag("full_matrices", true), true); }
 LogicalResult coreSvd(AtenNode &a) {
   if (a.flag("compute_uv", true))
     return giveSVD(a, a.flag("full_matrices", false), true);
-  auto s = singularOf(a);
+  auto s = singularOf(a, Singular::Values);
   Value none = a.b.full({a.b.dim(0)}, 0, a.own());
   (void)a.give(0, none);
   (void)a.give(2, none);
@@ -116,7 +111,7 @@ LogicalResult oldSvd(AtenNode &a) {
                                     : a.fail("needs compute_uv");
 }
 LogicalResult singularValuesAlone(AtenNode &a) {
-  auto s = singularOf(a);
+  auto s = singularOf(a, Singular::Values);
   return s ? a.give(s->values) : failure();
 }
 
@@ -148,23 +143,23 @@ struct Counted {
   SVD svd;
   Value counts; ///< which singular values are not taken as zero
 };
-std::optional<Counted> countedSingular(AtenNode &a) {
+std::optional<Counted> countedSingular(AtenNode &a, Singular asked) {
   Value x = operandMatrices(a, false);
   if (x && a.flag("hermitian", false))
     x = hermitian(a, x);
   if (!x)
     return std::nullopt;
-  SVD s = factorSVD(a.b, x);
+  SVD s = factorSVD(a.b, x, asked);
   return Counted{s, a.b.compare(P::gt, s.values, threshold(a, x, s.values))};
 }
 
 /// V (1 / s where s is not zero) U^H.
 LogicalResult pseudoInverse(AtenNode &a) {
   PrimBuilder &b = a.b;
-  auto found = countedSingular(a);
+  auto found = countedSingular(a, Singular::Vectors);
   if (!found)
     return failure();
-  const SVD s = thin(b, found->svd);
+  const SVD s = found->svd;
   const Value counts = found->counts;
   Type type = b.elem(s.values);
   Value one = b.scalar(1, type);
@@ -174,7 +169,7 @@ LogicalResult pseudoInverse(AtenNode &a) {
 
 LogicalResult rank(AtenNode &a) {
   PrimBuilder &b = a.b;
-  auto found = countedSingular(a);
+  auto found = countedSingular(a, Singular::Values);
   if (!found)
     return failure();
   Value counts = b.cast(found->counts, b.builder().getI64Type());
@@ -201,7 +196,7 @@ LogicalResult condition(AtenNode &a) {
     Value inf = b.scalar(std::numeric_limits<double>::infinity(), b.elem(*size));
     return a.give(b.select(singular, inf, b.mul(*size, *inverse)));
   }
-  auto s = singularOf(a);
+  auto s = singularOf(a, Singular::Values);
   if (!s)
     return failure();
   int64_t axis = b.rank(s->values) - 1;
@@ -213,10 +208,10 @@ LogicalResult condition(AtenNode &a) {
 /// x = U H, U with orthonormal columns and H its own adjoint: W V^H and V S V^H of x = W S V^H.
 LogicalResult polar(AtenNode &a) {
   PrimBuilder &b = a.b;
-  auto full = singularOf(a);
-  if (!full)
+  auto found = singularOf(a, Singular::Vectors);
+  if (!found)
     return failure();
-  SVD s = thin(b, *full);
+  const SVD s = *found;
   Value turned = adjoint(b, s.v);
   (void)a.give(0, b.matmul(s.u, turned));
   return a.give(1, b.matmul(scaledColumns(b, s.v, s.values), turned));
@@ -228,15 +223,16 @@ LogicalResult squareRoot(AtenNode &a) {
   Value x = operandMatrices(a);
   if (!x)
     return failure();
-  Eigen e = eigenSymmetric(b, hermitian(a, x));
+  Eigen e = eigenSymmetric(b, hermitian(a, x), /*vectors=*/true);
   Value roots = b.sqrt(b.maximum(e.values, 0.0));
   return a.give(b.matmul(scaledColumns(b, e.vectors, roots), adjoint(b, e.vectors)));
 }
 
-/// e^x by the series of x / 2^s, squared s times.
+/// e^x by the series of x / 2^s, squared s times; the series in powers of x^4, each with a
+/// polynomial of lower ones (Paterson and Stockmeyer): 7 products for 19 terms.
 LogicalResult exponential(AtenNode &a) {
   PrimBuilder &b = a.b;
-  constexpr int kTerms = 18;
+  constexpr int kTerms = 18, kGroup = 4;
   Value x = operandMatrices(a);
   if (!x)
     return failure();
@@ -246,9 +242,18 @@ LogicalResult exponential(AtenNode &a) {
   Value halvings =
       b.maximum(b.unary<prim::CeilOp>(b.unary<prim::Log2Op>(b.maximum(norm, 1.0))), 0.0);
   x = b.div(x, b.cast(b.unary<prim::Exp2Op>(halvings), wide));
-  Value one = identity(b, batchOf(b, x), b.dim(x, b.rank(x) - 1), wide), sum = one;
-  for (int k = kTerms; k > 0; --k)
-    sum = b.add(one, b.div(b.matmul(x, sum), k));
+  Value powers[kGroup + 1] = {identity(b, batchOf(b, x), b.dim(x, b.rank(x) - 1), wide), x};
+  for (int k = 2; k <= kGroup; ++k)
+    powers[k] = b.matmul(powers[k / 2], powers[k - k / 2]);
+  Value sum;
+  for (int low = kTerms / kGroup * kGroup; low >= 0; low -= kGroup) {
+    if (sum)
+      sum = b.matmul(sum, powers[kGroup]);
+    for (int k = low; k < low + kGroup && k <= kTerms; ++k) {
+      Value term = b.mul(powers[k - low], 1 / std::tgamma(k + 1.0));
+      sum = sum ? b.add(sum, term) : term;
+    }
+  }
   Dim count = b.readElements(b.cast(b.minimum(halvings, 1024.0), i64))[0];
   return a.give(repeat(b, count, {sum}, [&](Value, ValueRange have) -> SmallVector<Value> {
     return {b.matmul(have[0], have[0])};

@@ -2,8 +2,9 @@
 //
 // Matrices are the last two axes of a tensor of f32 or f64, or of complex numbers
 // of these; those before them are batches. Extents may be known at run time alone.
-// LU, Cholesky, QR and triangular systems are primitives, of complex matrices loops;
-// eigenvalues and singular values are loops of element operators over the whole batch.
+// LU, Cholesky, QR, triangular systems, eigenvalues of symmetric matrices and singular values are
+// primitives, of complex matrices loops; eigenvalues without symmetry are loops of element
+// operators over the whole batch.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -83,8 +84,8 @@ struct Eigen {
   mlir::Value values;  ///< [.., n], ascending, real
   mlir::Value vectors; ///< columns
 };
-/// Of matrices that are their own adjoints.
-Eigen eigenSymmetric(PrimBuilder &b, mlir::Value x);
+/// Of matrices that are their own adjoints, real ones in f64; `vectors` are null unless asked for.
+Eigen eigenSymmetric(PrimBuilder &b, mlir::Value x, bool vectors);
 
 struct GeneralEigen {
   mlir::Value values;  ///< [.., n], complex
@@ -96,20 +97,26 @@ struct GeneralEigen {
 GeneralEigen eigenGeneral(PrimBuilder &b, mlir::Value x, bool vectors, double epsilon);
 
 struct SVD {
-  mlir::Value u;      ///< n x n
+  mlir::Value u;      ///< columns, n x min(n, m), or n x n
   mlir::Value values; ///< [.., min(n, m)], descending, real
-  mlir::Value v;      ///< m x m, columns: x = U S V^H
+  mlir::Value v;      ///< columns, m x min(n, m), or m x m: x = U S V^H
 };
-/// Where it is not known whether rows or columns are more, both ways are compiled.
-SVD factorSVD(PrimBuilder &b, mlir::Value x);
+/// Which vectors of singular values are asked for.
+enum class Singular { Values, Vectors, AllVectors };
+/// Of real matrices in f64, or complex ones; u and v are null where `Values` are asked for. Where
+/// it is not known whether rows or columns are more, both ways are compiled.
+SVD factorSVD(PrimBuilder &b, mlir::Value x, Singular asked);
 
-/// What the primitives lu (packed, pivots, order), cholesky, triangular_solve, qr (packed, tau) and
-/// reflect give, by loops of element operators; also of complex numbers, x^H in the place of x^T.
+/// What the primitives lu (packed, pivots, order), cholesky, triangular_solve, qr (packed, tau),
+/// reflect, symmetric_eigen and svd give, by loops of element operators; also of complex numbers,
+/// x^H in the place of x^T.
 using Factors = llvm::SmallVector<mlir::Value>;
 Factors luLoop(PrimBuilder &b, mlir::Value x, bool pivoting);
 mlir::Value choleskyLoop(PrimBuilder &b, mlir::Value x);
 mlir::Value triangularLoop(PrimBuilder &b, mlir::Value t, mlir::Value rhs, bool isUpper, bool unit);
 Factors qrLoop(PrimBuilder &b, mlir::Value x);
 mlir::Value reflectLoop(PrimBuilder &b, mlir::Value packed, mlir::Value tau, mlir::Value y);
+Factors eigenLoop(PrimBuilder &b, mlir::Value x);
+Factors svdLoop(PrimBuilder &b, mlir::Value x);
 
 } // namespace tcc::matrices

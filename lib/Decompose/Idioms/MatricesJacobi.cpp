@@ -1,6 +1,7 @@
 //===- MatricesJacobi.cpp - Eigenvalues and singular values ---------------===//
 //
-// Jacobi's method: rotate pairs of columns until all are orthogonal (singular
+// Those of real matrices are primitives; of complex ones, and for targets without kernels, they
+// are Jacobi's method: rotate pairs of columns until all are orthogonal (singular
 // values) or the matrix is diagonal (eigenvalues). n columns make n/2 pairs that
 // do not touch each other, so one step rotates all pairs of a round of a
 // tournament in which every column meets every other once in a sweep. Each
@@ -137,8 +138,21 @@ Value columnsInOrder(PrimBuilder &b, Value x, Value order) {
                      b.rank(x) - 1);
 }
 
-/// Of matrices with at least as many rows (n) as columns (m).
-SVD tallSVD(PrimBuilder &b, Value x) {
+/// What spans the same as the columns of x, which are orthogonal, in their directions; `complete`:
+/// and all other columns there are.
+Value orthonormal(PrimBuilder &b, Value x, bool complete) {
+  int64_t rank = b.rank(x);
+  QR qr = factorQR(b, x, complete);
+  Value d = realPart(b, diagonal(b, qr.r)), one = b.scalar(1, b.elem(d));
+  Value signs = b.select(b.compare(P::lt, d, 0.0), b.neg(one), one);
+  Dims low(b.rank(signs), b.dim(0)), high = low;
+  high.back() = b.subDims(b.dim(qr.q, rank - 1), b.dim(x, rank - 1));
+  signs = b.cast(b.pad(signs, one, low, high), b.elem(x));
+  return b.mul(qr.q, b.unsqueeze(signs, {rank - 2}));
+}
+
+/// Of matrices with at least as many rows (n) as columns (m), of which U has as many.
+SVD jacobiSVD(PrimBuilder &b, Value x) {
   int64_t rank = b.rank(x);
   Dim m = b.dim(x, rank - 1);
   auto products = [&](Value y, Value z) {
@@ -161,20 +175,12 @@ SVD tallSVD(PrimBuilder &b, Value x) {
   auto done = sweep(b, m, {x, identity(b, batchOf(b, x), m, b.elem(x))}, turn);
   Value values = b.sqrt(squares(done[0])), order = sortedOrder(b, values, true);
   values = b.takeAlong(values, order, rank - 2);
-  // The columns are u_j times s_j; reflections give the u_j and complete them.
-  QR qr = factorQR(b, columnsInOrder(b, done[0], order), /*complete=*/true);
-  Value d = realPart(b, diagonal(b, qr.r)), one = b.scalar(1, b.elem(d));
-  Value signs = b.select(b.compare(P::lt, d, 0.0), b.neg(one), one);
-  Dims low(b.rank(signs), b.dim(0)), high = low;
-  high.back() = b.subDims(b.dim(x, rank - 2), m);
-  signs = b.pad(signs, one, low, high);
-  signs = b.cast(signs, b.elem(x));
-  return {b.mul(qr.q, b.unsqueeze(signs, {rank - 2})), values, columnsInOrder(b, done[1], order)};
+  // The columns are u_j times s_j.
+  Value u = orthonormal(b, columnsInOrder(b, done[0], order), /*complete=*/false);
+  return {u, values, columnsInOrder(b, done[1], order)};
 }
 
-} // namespace
-
-Eigen matrices::eigenSymmetric(PrimBuilder &b, Value x) {
+Eigen jacobiEigen(PrimBuilder &b, Value x) {
   int64_t rank = b.rank(x);
   Dim n = b.dim(x, rank - 1);
   auto turn = [&](Value round, ValueRange have, Value &largest) -> SmallVector<Value> {
@@ -196,23 +202,92 @@ Eigen matrices::eigenSymmetric(PrimBuilder &b, Value x) {
   return {b.takeAlong(values, order, rank - 2), columnsInOrder(b, done[1], order)};
 }
 
-SVD matrices::factorSVD(PrimBuilder &b, Value x) {
+/// The extents of what kernels compute in.
+Dims roomOf(PrimBuilder &b, Value x) {
+  constexpr int64_t numbers = 8;
+  Dims dims = batchOf(b, x, 1);
+  dims.push_back(b.dim(numbers));
+  return dims;
+}
+Value emptyRoom(PrimBuilder &b, Value x) { return b.full(roomOf(b, x), 0, b.elem(x)); }
+
+SVD tallSVD(PrimBuilder &b, Value x, Singular asked) {
+  int64_t rank = b.rank(x);
+  SVD s;
+  if (isComplex(x)) {
+    s = jacobiSVD(b, x);
+  } else {
+    Dims batch = batchOf(b, x), across = batch, column = batch, square = batch;
+    Dim n = b.dim(x, rank - 2), m = b.dim(x, rank - 1);
+    across.append({m, n});
+    column.push_back(m);
+    square.append({m, m});
+    Type e = b.elem(x);
+    auto op = prim::SvdOp::create(b.builder(), b.location(), b.type(x), b.typeOf(across, e),
+                                  b.typeOf(column, e), b.typeOf(square, e),
+                                  b.typeOf(roomOf(b, x), e), x, asked != Singular::Values);
+    s = {transposed(b, op.getLeft()), op.getValues(), transposed(b, op.getRight())};
+  }
+  if (asked == Singular::Values)
+    return {{}, s.values, {}};
+  if (asked == Singular::AllVectors && !b.same(b.dim(x, rank - 2), b.dim(x, rank - 1)))
+    s.u = orthonormal(b, s.u, /*complete=*/true);
+  return s;
+}
+
+} // namespace
+
+Factors matrices::eigenLoop(PrimBuilder &b, Value x) {
+  Eigen e = jacobiEigen(b, x);
+  return {transposed(b, e.vectors), e.values, emptyRoom(b, x)};
+}
+
+Factors matrices::svdLoop(PrimBuilder &b, Value x) {
+  SVD s = jacobiSVD(b, x);
+  return {x, transposed(b, s.u), s.values, transposed(b, s.v), emptyRoom(b, x)};
+}
+
+Eigen matrices::eigenSymmetric(PrimBuilder &b, Value x, bool vectors) {
+  if (complexmath::isComplex(x))
+    return jacobiEigen(b, x);
+  Type e = b.elem(x);
+  auto op = prim::SymmetricEigenOp::create(b.builder(), b.location(), b.type(x),
+                                           b.typeOf(batchOf(b, x, 1), e), b.typeOf(roomOf(b, x), e),
+                                           x, vectors);
+  return {op.getValues(), vectors ? transposed(b, op.getRows()) : Value()};
+}
+
+SVD matrices::factorSVD(PrimBuilder &b, Value x, Singular asked) {
   Dim n = b.dim(x, b.rank(x) - 2), m = b.dim(x, b.rank(x) - 1);
-  auto tall = [&] { return tallSVD(b, x); };
+  Dim isTall = b.compareDims(arith::CmpIPredicate::sge, n, m);
+  auto constant = b.known(isTall);
+  // Thin factors of both ways have extents of different names.
+  bool cuts = asked == Singular::Vectors && !b.same(n, m) && !constant;
+  if (cuts)
+    asked = Singular::AllVectors;
+  auto tall = [&] { return tallSVD(b, x, asked); };
   auto wide = [&] {
-    SVD s = tallSVD(b, adjoint(b, x));
+    SVD s = tallSVD(b, adjoint(b, x), asked);
     return SVD{s.v, s.values, s.u};
   };
-  Dim isTall = b.compareDims(arith::CmpIPredicate::sge, n, m);
   if (b.same(n, m))
     return tall();
-  if (auto constant = b.known(isTall))
+  if (constant)
     return *constant ? tall() : wide();
-  auto all = [](const SVD &s) { return SmallVector<Value>{s.u, s.values, s.v}; };
+  bool vectors = asked != Singular::Values;
+  auto all = [&](const SVD &s) {
+    return vectors ? SmallVector<Value>{s.u, s.values, s.v} : SmallVector<Value>{s.values};
+  };
   auto either = b.branch(isTall, [&] { return all(tall()); }, [&] { return all(wide()); });
   if (!either) {
     b.fault("the factors of matrices have no common type");
     return tall();
   }
-  return {(*either)[0], (*either)[1], (*either)[2]};
+  if (!vectors)
+    return {{}, (*either)[0], {}};
+  SVD s{(*either)[0], (*either)[1], (*either)[2]};
+  auto cut = [&](Value v) {
+    return cuts ? b.sliceAxis(v, b.rank(v) - 1, b.dim(0), b.minDims(n, m)) : v;
+  };
+  return {cut(s.u), s.values, cut(s.v)};
 }

@@ -203,7 +203,9 @@ static Factors asLoop(PrimBuilder &b, Operation *factor) {
       .Case([&](prim::QrOp op) { return qrLoop(b, op.getX()); })
       .Case([&](prim::ReflectOp op) {
         return Factors{reflectLoop(b, op.getPacked(), op.getTau(), op.getY())};
-      });
+      })
+      .Case([&](prim::SymmetricEigenOp op) { return eigenLoop(b, op.getX()); })
+      .Case([&](prim::SvdOp op) { return svdLoop(b, op.getX()); });
 }
 
 namespace {
@@ -235,6 +237,8 @@ public:
 
 private:
   bool hasKernel(Operation *op) const {
+    if (isa<prim::SymmetricEigenOp, prim::SvdOp>(op))
+      return false;
     auto known = [&](Type type) { return cast<RankedTensorType>(type).hasStaticShape(); };
     auto x = cast<RankedTensorType>(op->getResult(0).getType());
     int64_t fits = x.getElementType().isF64() ? mostRows / 2 : mostRows.getValue();

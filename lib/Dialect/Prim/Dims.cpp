@@ -105,7 +105,8 @@ std::optional<std::pair<Value, unsigned>> sameExtent(Operation *op, unsigned axi
       .Case([&](SortOp o) { return Pair({o.getX(), axis}); })
       .Case([&](FftOp o) { return Pair({o.getX(), axis}); })
       .Case([&](FourierOp o) { return Pair({o.getRe(), axis}); })
-      .Case<LuOp, CholeskyOp, QrOp>([&](auto o) { return Pair({o.getX(), axis}); })
+      .Case<LuOp, CholeskyOp, QrOp, SymmetricEigenOp>(
+          [&](auto o) { return Pair({o.getX(), axis}); })
       .Case([&](TriangularSolveOp o) { return Pair({o.getRhs(), axis}); })
       .Case([&](ReflectOp o) { return Pair({o.getY(), axis}); })
       .Case<ScatterAlongOp, ScatterNdOp, ScatterRunsOp, InsertSliceOp>(
@@ -150,6 +151,14 @@ Value traced(OpBuilder &builder, Location loc, Operation *op, Value value, unsig
           [&](auto o) { return sizeOperand(o.getSizes(), value, axis); })
       .Case([&](TopKOp o) { return axis == o.getAxis() ? o.getK() : Value(); })
       .Case([&](NonzeroOp o) { return axis == 1 ? o.getCount() : Value(); })
+      .Case([&](SvdOp o) {
+        unsigned rows = tensorType(o.getX()).getRank() - 2, columns = rows + 1, of = axis;
+        if (value == o.getLeft())
+          of = axis == rows ? columns : axis == columns ? rows : axis;
+        else if (axis == rows && (value == o.getValues() || value == o.getRight()))
+          of = columns;
+        return getValueOrCreateConstantIndexOp(builder, loc, dimOf(builder, loc, o.getX(), of));
+      })
       .Case([&](ConcatOp o) -> Value {
         if (axis != o.getAxis())
           return getValueOrCreateConstantIndexOp(builder, loc,

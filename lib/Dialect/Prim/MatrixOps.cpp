@@ -81,3 +81,33 @@ LogicalResult ReflectOp::verify() {
     return failure();
   return verifyMatrix(*this, getY(), getResult(), rowsOf(getY()), columnsOf(getY()));
 }
+
+/// What a matrix is computed in beside its results: some numbers a row.
+static LogicalResult verifyRoom(Operation *op, Value x, Value room) {
+  constexpr int64_t numbers = 8;
+  SmallVector<int64_t> expected(tensorType(x).getShape().drop_back());
+  expected.push_back(numbers);
+  return verifyShape(op, room, expected);
+}
+
+LogicalResult SymmetricEigenOp::verify() {
+  if (failed(verifySquare(*this, getX())) || failed(verifyColumn(*this, getX(), getValues())) ||
+      failed(verifyRoom(*this, getX(), getRoom())))
+    return failure();
+  return verifyMatrix(*this, getX(), getRows(), rowsOf(getX()), columnsOf(getX()));
+}
+
+LogicalResult SvdOp::verify() {
+  if (failed(verifyRank(*this, getX())) || failed(verifyRoom(*this, getX(), getRoom())))
+    return failure();
+  int64_t n = rowsOf(getX()), m = columnsOf(getX());
+  if (!ShapedType::isDynamic(n) && !ShapedType::isDynamic(m) && n < m)
+    return emitOpError("needs no more columns than rows, not ") << n << " by " << m;
+  SmallVector<int64_t> values(tensorType(getX()).getShape().drop_back(2));
+  values.push_back(m);
+  if (failed(verifyShape(*this, getValues(), values)) ||
+      failed(verifyMatrix(*this, getX(), getPacked(), n, m)) ||
+      failed(verifyMatrix(*this, getX(), getLeft(), m, n)))
+    return failure();
+  return verifyMatrix(*this, getX(), getRight(), m, m);
+}

@@ -61,3 +61,19 @@ func.func @f(%x: tensor<4x8xf32>) {
   %0 = prim.fourier %x, %x axis 1 {inverse = true} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+func.func @wide(%x: tensor<2x3xf64>) {
+  // expected-error @below {{needs no more columns than rows, not 2 by 3}}
+  %0:5 = prim.svd %x {vectors = true} : (tensor<2x3xf64>) -> (tensor<2x3xf64>, tensor<3x2xf64>, tensor<3xf64>, tensor<3x3xf64>, tensor<2x8xf64>)
+  return
+}
+
+// -----
+
+func.func @room(%x: tensor<3x3xf64>) {
+  // expected-error @below {{expected}}
+  %0:3 = prim.symmetric_eigen %x {vectors = true} : (tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3xf64>, tensor<3x4xf64>)
+  return
+}

@@ -4,6 +4,10 @@
 func.func @factors(%x: tensor<2x?x4xf32>, %s: tensor<3x3xf64>) {
   // CHECK: prim.lu %{{.*}} {pivoting = false} : (tensor<2x?x4xf32>) -> (tensor<2x?x4xf32>, tensor<2x?xi64>, tensor<2x?xi64>)
   %0:3 = prim.lu %x {pivoting = false} : (tensor<2x?x4xf32>) -> (tensor<2x?x4xf32>, tensor<2x?xi64>, tensor<2x?xi64>)
+  // CHECK: prim.symmetric_eigen %{{.*}} {vectors = true} : (tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3xf64>, tensor<3x8xf64>)
+  %e:3 = prim.symmetric_eigen %s {vectors = true} : (tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3xf64>, tensor<3x8xf64>)
+  // CHECK: prim.svd %{{.*}} {vectors = false}
+  %v:5 = prim.svd %s {vectors = false} : (tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3x3xf64>, tensor<3xf64>, tensor<3x3xf64>, tensor<3x8xf64>)
   // CHECK: prim.cholesky
   %1 = prim.cholesky %s : (tensor<3x3xf64>) -> tensor<3x3xf64>
   // CHECK: prim.qr

@@ -55,4 +55,31 @@ def Prim_ReflectOp : Prim_Op<"reflect", "LAPACK ormqr", [Pure, Prim_MatrixFactor
   let assemblyFormat = "$packed `,` $tau `,` $y attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
+def Prim_DoubleTensor : RankedTensorOf<[F64]>;
+def Prim_SymmetricEigenOp : Prim_Op<"symmetric_eigen", "LAPACK syev", [Pure, Prim_MatrixFactor]> {
+  let summary = "x = V^T diag(values) V, where values ascend and row i of V = `rows` is the vector of value i";
+  let description = [{
+    x is [.., n, n] and symmetric, `values` [.., n]. Without `vectors`, `rows` is room for computing, as
+    `room` [.., n, 8] always is. The sign of a vector, and a basis of those of equal values, are any. All
+    results are NaN where x has an element that is not finite.
+  }];
+  let arguments = (ins Prim_DoubleTensor:$x, BoolAttr:$vectors);
+  let results = (outs Prim_DoubleTensor:$rows, Prim_DoubleTensor:$values, Prim_DoubleTensor:$room);
+  let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Prim_SvdOp : Prim_Op<"svd", "LAPACK gesvd", [Pure, Prim_MatrixFactor]> {
+  let summary = "x = left^T diag(values) right, where values descend and rows of `left` and `right` are orthonormal";
+  let description = [{
+    x is [.., n, m], with m at most n; `left` [.., m, n], `values` [.., m], `right` [.., m, m]. Without
+    `vectors`, `left` and `right` are anything; `packed`, as x, and `room` [.., n, 8] are room for
+    computing. Signs, and a basis of the vectors of equal values, are any. All results are NaN where x
+    has an element that is not finite.
+  }];
+  let arguments = (ins Prim_DoubleTensor:$x, BoolAttr:$vectors);
+  let results = (outs Prim_DoubleTensor:$packed, Prim_DoubleTensor:$left, Prim_DoubleTensor:$values,
+                      Prim_DoubleTensor:$right, Prim_DoubleTensor:$room);
+  let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
 #endif
