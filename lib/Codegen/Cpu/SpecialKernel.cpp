@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "SpecialKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tcc/Codegen/Cpu/KernelBuilder.h"
 #include "tcc/Dialect/Kernel/SpecialOperator.h"
 
 using namespace mlir;
@@ -25,33 +26,64 @@ void tcc::codegen::forEachPoint(KernelFrame &f, ArrayRef<Value> extents,
   });
 }
 
-static Value asIndex(KernelFrame &f, Value v) {
-  return v.getType().isIndex() ? v : Value(arith::IndexCastOp::create(f.b, f.b.getIndexType(), v));
+/// Whether the element at `at` is not 0, as 0 or 1 (i64).
+static Value isNonzero(KernelFrame &f, Value x, ArrayRef<Coord> at) {
+  Value v = f.e.eval(x, at);
+  if (!v)
+    return {};
+  Value zero = arith::ConstantOp::create(f.b, cast<TypedAttr>(f.b.getZeroAttr(v.getType())));
+  Value nonzero = isa<FloatType>(v.getType())
+                      ? Value(arith::CmpFOp::create(f.b, arith::CmpFPredicate::UNE, v, zero))
+                      : Value(arith::CmpIOp::create(f.b, arith::CmpIPredicate::ne, v, zero));
+  return arith::ExtUIOp::create(f.b, f.b.getI64Type(), nonzero);
 }
 
+/// Blocks of a line: the place of each element is written behind those that were found, and is
+/// found itself by a count that goes on or not: no jump that nobody can foretell. What was found is
+/// then copied.
 static void emitNonzero(KernelFrame &f, prim::NonzeroOp op) {
-  Type e = tensorType(op.getX()).getElementType(),
-       pointer = LLVM::LLVMPointerType::get(f.b.getContext());
-  Value one = arith::ConstantOp::create(f.b, f.b.getI64IntegerAttr(1));
-  Value counter = LLVM::AllocaOp::create(f.b, pointer, f.b.getI64Type(), one, 8);
-  LLVM::StoreOp::create(f.b, arith::ConstantOp::create(f.b, f.b.getI64IntegerAttr(0)), counter);
-  forEachPoint(f, extentsOf(f, op.getX()), [&](Coords &at) {
-    Value v = f.e.eval(op.getX(), at);
-    if (!v) {
-      f.failed = true;
-      return;
-    }
-    Value zero = arith::ConstantOp::create(f.b, cast<TypedAttr>(f.b.getZeroAttr(v.getType())));
-    Value nonzero = isa<FloatType>(e)
-                        ? Value(arith::CmpFOp::create(f.b, arith::CmpFPredicate::UNE, v, zero))
-                        : Value(arith::CmpIOp::create(f.b, arith::CmpIPredicate::ne, v, zero));
-    f.when(nonzero, [&] {
-      Value count = LLVM::LoadOp::create(f.b, f.b.getI64Type(), counter);
+  constexpr int64_t block = 64;
+  KernelBuilder k(f.b, f.launch.getLoc());
+  Type i64 = f.b.getI64Type();
+  const Memory &result = f.results[0];
+  SmallVector<Value> extents = extentsOf(f, op.getX());
+  bool isScalar = extents.empty();
+  Value line = isScalar ? f.e.index(1) : extents.pop_back_val();
+  Value found = k.scratch(i64, block), counter = k.scratch(i64, 1);
+  k.store(k.zero(i64), counter);
+  int64_t last = static_cast<int64_t>(extents.size());
+  forEachPoint(f, extents, [&](Coords &at) {
+    k.loop(k.constant(0), line, k.constant(block), [&](Index low) {
+      Index high = k.min(k.add(low, k.constant(block)), line);
+      Value count = k.loop(low, high, k.constant(1), {k.zero(i64)}, [&](Index i, ValueRange have) {
+        Coords point(at);
+        if (!isScalar)
+          point.push_back(Coord::uniform(k.value(i)));
+        Value next = isNonzero(f, op.getX(), point);
+        f.failed |= !next;
+        if (!next)
+          return SmallVector<Value>(have);
+        Value to = arith::IndexCastOp::create(f.b, f.b.getIndexType(), have[0]);
+        k.store(k.toI64(i), k.address(found, i64, to));
+        return SmallVector<Value>{arith::AddIOp::create(f.b, have[0], next)};
+      })[0];
+      Value before = k.load(i64, counter);
+      Value first = arith::IndexCastOp::create(f.b, f.b.getIndexType(), before);
+      auto row = [&](int64_t axis) {
+        return k.address(result.pointer, i64,
+                         k.add(k.mul(k.constant(axis), result.extents.back()), first));
+      };
+      Value eight = arith::ConstantOp::create(f.b, f.b.getI64IntegerAttr(sizeof(int64_t)));
+      Value bytes = arith::MulIOp::create(f.b, count, eight);
+      if (!isScalar)
+        LLVM::MemcpyOp::create(f.b, row(last), found, bytes, /*isVolatile=*/false);
+      Value all = arith::IndexCastOp::create(f.b, f.b.getIndexType(), count);
       for (auto [axis, c] : llvm::enumerate(at)) {
-        Coord to[] = {Coord::uniform(f.e.index(axis)), Coord::uniform(asIndex(f, count))};
-        f.e.store(f.results[0], to, arith::IndexCastOp::create(f.b, f.b.getI64Type(), c.base));
+        Value place = arith::IndexCastOp::create(f.b, i64, c.base), to = row(axis);
+        k.loop(k.constant(0), all, k.constant(1),
+               [&](Index i) { k.store(place, k.address(to, i64, i)); });
       }
-      LLVM::StoreOp::create(f.b, arith::AddIOp::create(f.b, count, one), counter);
+      k.store(arith::AddIOp::create(f.b, before, count), counter);
     });
   });
 }

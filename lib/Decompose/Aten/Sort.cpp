@@ -332,19 +332,32 @@ LogicalResult mode(AtenNode &a) {
   Type i64 = b.builder().getI64Type();
   bool keep = a.flag("keepdim", false);
   requireElements(b, b.dim(x, *axis), {}, "a mode");
-  // Each element beside every other one along the axis.
-  Value each = b.unsqueeze(x, {*axis + 1}), other = b.unsqueeze(x, {*axis});
-  Value count = b.reduce(K::sum, b.cast(b.compare(P::eq, each, other), i64), {*axis + 1}, false);
-  Value often = b.compare(P::eq, count, b.reduce(K::max, count, {*axis}, true));
-  Value first = b.reduce(
-      K::min, b.select(often, b.iota(b.dims(x), *axis, i64), a.extentTensor(b.dim(x, *axis), i64)),
-      {*axis}, true);
-  Value candidate = b.takeAlong(x, first, *axis);
-  Value least = b.reduce(K::min, b.select(often, x, candidate), {*axis}, true);
-  Value here =
-      b.select(b.compare(P::eq, x, least), b.iota(b.dims(x), *axis, i64), b.scalar(0, i64));
-  Value place = b.reduce(K::max, here, {*axis}, true);
-  (void)a.give(0, keep ? least : b.squeeze(least, {*axis}));
+  // In order, equal elements are a run; the first of the longest ones has the least element, and
+  // ends with the last place that has it.
+  Sorted s = sorted(b, x, *axis, /*descending=*/false);
+  int64_t extent = tensorType(x).getDimSize(*axis);
+  bool isKnown = !ShapedType::isDynamic(extent);
+  bool few = isKnown && extent <= std::numeric_limits<int32_t>::max();
+  Type index = few ? b.builder().getI32Type() : i64;
+  Value before;
+  if (isKnown && extent > 1) {
+    before = b.concat({b.sliceAxis(s.values, *axis, b.dim(0), b.dim(1)),
+                       b.sliceAxis(s.values, *axis, b.dim(0), b.dim(extent - 1))},
+                      *axis);
+  } else {
+    Value place = b.iota({b.dim(x, *axis)}, 0, i64);
+    before = b.take(s.values, b.maximum(b.sub(place, 1.0), 0.0), *axis);
+  }
+  Value here = b.iota(b.dims(x), *axis, index), none = b.scalar(0, index);
+  Value begins = b.select(b.compare(P::ne, s.values, before), here, none);
+  Value length = b.sub(here, scan(b, K::max, begins, *axis));
+  Dims shape = b.dims(x);
+  shape.erase(shape.begin() + *axis);
+  Value end = prim::ArgReduceOp::create(b.builder(), b.location(), b.typeOf(shape, i64), K::max,
+                                        length, *axis);
+  end = b.unsqueeze(end, {*axis});
+  Value most = b.takeAlong(s.values, end, *axis), place = b.takeAlong(s.indices, end, *axis);
+  (void)a.give(0, keep ? most : b.squeeze(most, {*axis}));
   return a.give(1, keep ? place : b.squeeze(place, {*axis}));
 }
 

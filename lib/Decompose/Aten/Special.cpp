@@ -65,20 +65,48 @@ LogicalResult logNdtr(AtenNode &a) {
   return a.give(b.select(b.compare(P::lt, x, -1.0), low, high));
 }
 
-/// Where the normal distribution function of t < 0 is p, small: by Newton's steps for its
-/// logarithm, which is concave, so that they come from below to the solution. 2 p - 1 would lose
-/// digits of p.
-Value normalTail(PrimBuilder &b, Value p, bool isNarrow) {
-  constexpr int kSteps = 6;
-  Value log = b.log(p), t = b.neg(b.sqrt(b.mul(log, -2.0)));
-  for (int step = 0; step < kSteps; ++step) {
-    // e^(t^2 / 2) erfc(-t / sqrt 2)
-    Value scaled = scaledErfc(b, b.mul(t, -std::numbers::sqrt2 / 2), isNarrow);
-    Value excess = b.sub(b.sub(b.log(b.mul(scaled, 0.5)), b.mul(b.mul(t, t), 0.5)), log);
-    double slope = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-    t = b.sub(t, b.mul(b.mul(excess, scaled), 1 / slope));
-  }
-  return t;
+/// Where the normal distribution function of t < 0 is p, small: 2 p - 1 would lose digits of p. By
+/// quotients of r = sqrt(-log p), to 2^-52 (Wichura 1988, algorithm AS 241); p below e^-25, which
+/// few are, has one of its own.
+Value normalTail(PrimBuilder &b, Value p) {
+  constexpr double kNear[] = {1.42343711074968357734e0,  4.63033784615654529590e0,
+                              5.76949722146069140550e0,  3.64784832476320460504e0,
+                              1.27045825245236838258e0,  2.41780725177450611770e-1,
+                              2.27238449892691845833e-2, 7.74545014278341407640e-4};
+  constexpr double kUnderNear[] = {1,
+                                   2.05319162663775882187e0,
+                                   1.67638483018380384940e0,
+                                   6.89767334985100004550e-1,
+                                   1.48103976427480074590e-1,
+                                   1.51986665636164571966e-2,
+                                   5.47593808499534494600e-4,
+                                   1.05075007164441684324e-9};
+  constexpr double kFar[] = {6.65790464350110377720e0,  5.46378491116411436990e0,
+                             1.78482653991729133580e0,  2.96560571828504891230e-1,
+                             2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                             2.71155556874348757815e-5, 2.01033439929228813265e-7};
+  constexpr double kUnderFar[] = {1,
+                                  5.99832206555887937690e-1,
+                                  1.36929880922735805310e-1,
+                                  1.48753612908506148525e-2,
+                                  7.86869131145613259100e-4,
+                                  1.84631831751005468180e-5,
+                                  1.42151175831644588870e-7,
+                                  2.04426310338993978564e-15};
+  Value r = b.sqrt(b.neg(b.log(p))), isNear = b.compare(P::le, r, 5.0);
+  Value z = b.select(isNear, b.sub(r, 1.6), b.sub(r, 5.0));
+  // One polynomial whose coefficients are chosen, for both.
+  auto chosen = [&](ArrayRef<double> near, ArrayRef<double> far) {
+    Value sum;
+    for (auto [x, y] : llvm::zip(llvm::reverse(near), llvm::reverse(far))) {
+      Value c = x == y ? b.scalar(x, b.elem(p))
+                       : b.select(isNear, b.full(b.dims(p), x, b.elem(p)),
+                                  b.full(b.dims(p), y, b.elem(p)));
+      sum = sum ? b.add(b.mul(sum, z), c) : c;
+    }
+    return sum;
+  };
+  return b.neg(b.div(chosen(kNear, kFar), chosen(kUnderNear, kUnderFar)));
 }
 
 LogicalResult ndtri(AtenNode &a) {
@@ -88,19 +116,20 @@ LogicalResult ndtri(AtenNode &a) {
   Value whole = b.mul(b.unary<prim::ErfinvOp>(b.sub(b.mul(x, 2.0), 1.0)), std::numbers::sqrt2);
   Value isTail = b.binary<prim::AndOp>(b.compare(P::gt, x, 0.0), b.compare(P::lt, x, kSmall));
   Value inside = b.select(isTail, x, b.scalar(kSmall, b.elem(x)));
-  return a.give(b.select(isTail, normalTail(b, inside, isNarrow(a)), whole));
+  return a.give(b.select(isTail, normalTail(b, inside), whole));
 }
 
-/// Sum over k >= 0 of (q + k)^-s: the first terms, then Euler and Maclaurin's.
-Value hurwitzZeta(PrimBuilder &b, Value s, Value q) {
+/// Sum over k >= 0 of (q + k)^-s: the first terms, then Euler and Maclaurin's. `minusPower(x)` is
+/// x^-s.
+Value hurwitzZeta(PrimBuilder &b, Value s, Value q, function_ref<Value(Value)> minusPower) {
   constexpr int kTerms = 12;
   static constexpr double kBernoulli[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66};
-  Value minus = b.neg(s), sum;
+  Value sum;
   for (int k = 0; k < kTerms; ++k) {
-    Value term = b.pow(b.add(q, k), minus);
+    Value term = minusPower(b.add(q, k));
     sum = sum ? b.add(sum, term) : term;
   }
-  Value w = b.add(q, kTerms), last = b.pow(w, minus);
+  Value w = b.add(q, kTerms), last = minusPower(w);
   sum = b.add(sum, b.div(b.mul(last, w), b.sub(s, 1.0)));
   sum = b.add(sum, b.mul(last, 0.5));
   // B_2j / (2j)! s (s + 1) .. (s + 2j - 2) w^(1 - s - 2j)
@@ -115,6 +144,17 @@ Value hurwitzZeta(PrimBuilder &b, Value s, Value q) {
   return sum;
 }
 
+/// The same for a whole number s that is known: powers are products.
+Value hurwitzZeta(PrimBuilder &b, int64_t s, Value q) {
+  return hurwitzZeta(b, b.full(b.dims(q), static_cast<double>(s), b.elem(q)), q, [&](Value x) {
+    Value power;
+    for (int64_t bit = 1; bit <= s; bit *= 2, x = bit <= s ? b.mul(x, x) : x)
+      if (s & bit)
+        power = power ? b.mul(power, x) : x;
+    return b.div(b.scalar(1, b.elem(q)), power);
+  });
+}
+
 LogicalResult zeta(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value s = doubles(a, "self"), q = doubles(a, "other");
@@ -122,7 +162,8 @@ LogicalResult zeta(AtenNode &a) {
     return a.fail("needs numbers");
   b.broadcastTogether(s, q);
   Value inf = b.scalar(std::numeric_limits<double>::infinity(), b.elem(s));
-  Value nan = b.scalar(std::nan(""), b.elem(s)), value = hurwitzZeta(b, s, q);
+  Value nan = b.scalar(std::nan(""), b.elem(s)),
+        value = hurwitzZeta(b, s, q, [&, minus = b.neg(s)](Value x) { return b.pow(x, minus); });
   Value whole = b.compare(P::eq, b.unary<prim::FloorOp>(q), q);
   Value atMost = b.compare(P::le, q, 0.0);
   Value fractional = b.compare(P::ne, b.unary<prim::FloorOp>(s), s);
@@ -142,7 +183,7 @@ Value trigamma(AtenNode &a, Value x) {
   Value turn = b.cast(b.mul(b.cast(x, own), b.scalar(kPi, own)), b.elem(x));
   Value sine = b.unary<prim::SinOp>(turn), isLow = b.compare(P::lt, x, 0.5);
   Value high = b.select(isLow, b.sub(b.scalar(1, b.elem(x)), x), x);
-  Value sum = hurwitzZeta(b, b.full(b.dims(x), 2, b.elem(x)), high);
+  Value sum = hurwitzZeta(b, 2, high);
   Value inf = b.scalar(std::numeric_limits<double>::infinity(), b.elem(x));
   sum = b.select(b.compare(P::eq, high, inf), b.scalar(0, b.elem(x)), sum);
   Value reflected = b.sub(b.div(b.scalar(kPi * kPi, b.elem(x)), b.mul(sine, sine)), sum);
@@ -160,9 +201,8 @@ LogicalResult polygamma(AtenNode &a) {
     return a.give(b.unary<prim::DigammaOp>(x));
   if (n == 1)
     return a.give(trigamma(a, x));
-  Value s = b.full(b.dims(x), static_cast<double>(n + 1), b.elem(x));
   double factor = std::tgamma(static_cast<double>(n + 1)) * (n % 2 ? 1 : -1);
-  return a.give(b.mul(hurwitzZeta(b, s, x), factor));
+  return a.give(b.mul(hurwitzZeta(b, n + 1, x), factor));
 }
 
 /// log of the multivariate gamma function.
@@ -181,17 +221,21 @@ LogicalResult multivariateLogGamma(AtenNode &a) {
   return a.give(b.add(sum, order * (order - 1) / 4 * std::log(std::numbers::pi)));
 }
 
-/// x 2^n
+/// x 2^n; in f32 where that is rounded to 16 bits, of which a factor too large or too small for f32
+/// leaves nothing else.
 LogicalResult scaleByPower(AtenNode &a) {
   PrimBuilder &b = a.b;
   if (isa<ComplexType>(b.elem(a.tensor("other")))) {
     Value factor = b.pow(b.scalar(2, a.own()), a.cast(a.tensor("other"), a.own()));
     return a.give(b.mul(a.cast(a.tensor("self"), a.own()), factor));
   }
-  Value factor = b.unary<prim::Exp2Op>(doubles(a, "other"));
+  Type wide = isa<FloatType>(a.own()) && a.own().getIntOrFloatBitWidth() < 32
+                  ? Type(b.builder().getF32Type())
+                  : Type(b.builder().getF64Type());
+  Value factor = b.unary<prim::Exp2Op>(a.number("other", wide));
   if (isa<ComplexType>(a.own()))
     return a.give(b.mul(a.cast(a.tensor("self"), a.own()), b.cast(factor, a.own())));
-  return a.give(b.mul(doubles(a, "self"), factor));
+  return a.give(b.mul(a.number("self", wide), factor));
 }
 
 /// The mantissa in [1/2, 1) and the exponent; of infinite numbers, NaN and 0 themselves and 0.
@@ -235,12 +279,17 @@ LogicalResult sphericalBessel(AtenNode &a) {
 template <typename Op, int mu> LogicalResult scaledBessel(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = doubles(a, "self"), size = b.abs(x), one = b.scalar(1, b.elem(x));
-  Value near = b.mul(b.unary<Op>(b.minimum(size, 600.0)), b.exp(b.neg(size)));
+  // Of f32, whose function is much shorter, where the series is good for its digits from 60 on.
+  double most = isNarrow(a) ? 60 : 500;
+  Value argument = b.minimum(size, most);
+  if (isNarrow(a))
+    argument = b.cast(argument, b.builder().getF32Type());
+  Value near = b.mul(b.cast(b.unary<Op>(argument), b.elem(x)), b.exp(b.neg(size)));
   Value r = b.div(b.scalar(0.125, b.elem(x)), b.maximum(size, 1.0));
   Value tail = b.sub(one, b.mul(b.mul(r, b.sub(one, b.mul(r, (mu - 25) / 3.0))), (mu - 9) / 2.0));
   Value series = b.sub(one, b.mul(b.mul(r, mu - 1.0), tail));
   Value far = b.div(series, b.sqrt(b.mul(b.maximum(size, 1.0), 2 * std::numbers::pi)));
-  Value value = b.select(b.compare(P::gt, size, 500.0), far, near);
+  Value value = b.select(b.compare(P::gt, size, most), far, near);
   bool odd = mu != 0;
   return a.give(odd ? b.select(b.compare(P::lt, x, 0.0), b.neg(value), value) : value);
 }

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/Unique.h"
+#include <limits>
 
 using namespace mlir;
 using namespace tcc;
@@ -24,10 +25,10 @@ public:
         places(b.iota({count}, 0, i64)) {}
 
   Distinct run(bool sorted);
-  Distinct inOrder() { return grouped(places, x); }
+  Distinct inOrder() { return grouped(Value(), x); }
 
 private:
-  /// The groups of equal neighbours in `values`, the elements in the order `from`.
+  /// The groups of equal neighbours in `values`, the elements in the order `from`, or as they are.
   Distinct grouped(Value from, Value values);
   Value before(Value values);
   /// The places of the sorted elements of rank-1 x.
@@ -93,18 +94,24 @@ Value Finder::differs(Value values) {
 
 Distinct Finder::grouped(Value from, Value values) {
   Value starts = b.binary<prim::OrOp>(differs(values), b.compare(P::eq, places, 0.0));
-  Value mark = b.cast(starts, i64);
+  std::optional<int64_t> known = b.known(count);
+  bool few = known && *known <= std::numeric_limits<int32_t>::max();
+  Value mark = b.cast(starts, few ? b.builder().getI32Type() : i64);
   Value group = prim::CumulativeOp::create(b.builder(), b.location(), mark.getType(), K::sum, mark,
                                            0, /*exclusive=*/false, /*reverse=*/false)
                     .getResult();
-  group = b.sub(group, 1.0);
+  group = b.cast(b.sub(group, 1.0), i64);
   Value heads = b.squeeze(b.nonzero(starts), {0});
   Dim found = b.dim(heads, 0);
   Distinct d;
   d.values = b.take(values, heads, 0);
-  d.first = b.take(from, heads, 0);
-  d.inverse = scatter(prim::ScatterKind::assign, zeros(count), from, group);
-  d.counts = scatter(prim::ScatterKind::add, zeros(found), group, b.full({count}, 1, i64));
+  d.first = from ? b.take(from, heads, 0) : heads;
+  d.inverse = from ? scatter(prim::ScatterKind::assign, zeros(count), from, group) : group;
+  // From one head to the next.
+  Value here = b.iota({found}, 0, i64), last = b.sub(b.fromHost({found}, {}, i64), 1.0);
+  Value next = b.take(heads, b.minimum(b.add(here, 1.0), last), 0);
+  Value end = b.select(b.compare(P::lt, here, last), next, b.fromHost({count}, {}, i64));
+  d.counts = b.sub(end, heads);
   return d;
 }
 
