@@ -1,8 +1,8 @@
-/* What eigenvalues and singular values (SymmetricEigen.c, SingularValues.c) are computed with, in double:
- * sums and products of rows, reflections, and rotations of neighbouring rows.
+/* What eigenvalues and singular values (SymmetricEigen.c, SingularValues.c) are computed with, in
+ * double: sums and products of rows, reflections, and rotations of neighbouring rows.
  *
- * The rotations of a sweep are kept, and applied to strips of columns, whose last row stays in registers
- * from one rotation to the next.
+ * The rotations of a sweep are kept, and applied to strips of columns, whose last row stays in
+ * registers from one rotation to the next.
  *
  * Who includes this is compiled for several instruction sets; TCC_SUFFIX names them, and a kernel
  * (lib/Codegen/Cpu/SpectralKernel.cpp) calls what its CPU has.
@@ -19,7 +19,8 @@
 #define TCC_NAMED(name) TCC_JOIN(name, TCC_SUFFIX)
 
 enum { LANES = 8, MOST_SWEEPS = 60 };
-typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double)), may_alias));
+typedef double lanes
+    __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double)), may_alias));
 
 static inline lanes load(const double *p) { return *(const lanes *)p; }
 static inline void store(double *p, lanes v) { *(lanes *)p = v; }
@@ -116,10 +117,10 @@ static inline double rotation(double f, double g, double *c, double *s) {
   return r * scale;
 }
 
-/* Rotation i turns what row i has become and row i + 1, of rows that are `stride` apart: to c x + s y
- * and c y - s x. */
-static inline void rotate(double *first, int64_t stride, int64_t columns, const double *c, const double *s,
-                   int64_t count) {
+/* Rotation i turns what row i has become and row i + 1, of rows that are `stride` apart: to c x + s
+ * y and c y - s x. */
+static inline void rotate(double *first, int64_t stride, int64_t columns, const double *c,
+                          const double *s, int64_t count) {
   int64_t j = 0;
   for (; j + 2 * LANES <= columns; j += 2 * LANES) {
     double *row = first + j;

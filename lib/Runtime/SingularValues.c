@@ -1,5 +1,6 @@
-/* Singular values, for kernels: reflections from both sides make the matrix bidiagonal, rotations with
- * implicit shifts make that diagonal (Golub and Van Loan, Matrix Computations, 8.6). Vectors are rows.
+/* Singular values, for kernels: reflections from both sides make the matrix bidiagonal, rotations
+ * with implicit shifts make that diagonal (Golub and Van Loan, Matrix Computations, 8.6). Vectors
+ * are rows.
  */
 #include "MatrixRows.h"
 
@@ -25,8 +26,8 @@ static double add_and_multiply(double a, const double *x, double *y, const doubl
   return sum;
 }
 
-/* y += the sum of a[i] times row i of `rows` rows, which are `stride` apart; a[i] is that of `factors`
- * times `scale`. */
+/* y += the sum of a[i] times row i of `rows` rows, which are `stride` apart; a[i] is that of
+ * `factors` times `scale`. */
 static void add_rows(const double *factors, double scale, const double *x, int64_t stride,
                      int64_t rows, double *y, int64_t n) {
   int64_t i = 0;
@@ -45,8 +46,8 @@ static void add_rows(const double *factors, double scale, const double *x, int64
     add(scale * factors[i], x, y, n);
 }
 
-/* The diagonal d and what is above it, e. Vectors of reflections from the left in rows of `left`, from
- * the right above the diagonal of `right`. `room`: n + 2 m. */
+/* The diagonal d and what is above it, e. Vectors of reflections from the left in rows of `left`,
+ * from the right above the diagonal of `right`. `room`: n + 2 m. */
 static void bidiagonalize(double *a, int64_t n, int64_t m, double *d, double *e, double *left,
                           double *left_tau, double *right, double *right_tau, double *room) {
   double *u = room, *y = u + n, *v = y + m;
@@ -121,8 +122,8 @@ static void chase(double *d, double *e, int64_t low, int64_t high, double f, dou
 }
 
 /* Makes e vanish, from the end up; rows of `left` and `right` go along, if there are any. */
-static void diagonalize_pairs(double *d, double *e, double *left, double *right, int64_t n, int64_t m,
-                              double *rotations) {
+static void diagonalize_pairs(double *d, double *e, double *left, double *right, int64_t n,
+                              int64_t m, double *rotations) {
   double most = fmax(largest(d, m), largest(e, m > 0 ? m - 1 : 0)), nothing = DBL_EPSILON * most;
   int64_t sweeps = MOST_SWEEPS * m;
   for (int64_t high = m - 1; high > 0;) {
@@ -154,8 +155,8 @@ static void diagonalize_pairs(double *d, double *e, double *left, double *right,
   }
 }
 
-/* Of a, n rows of m <= n: values descend, rows of `left` (m by n) and `right` (m by m) are their vectors,
- * if `vectors`. `room`: 8 n. */
+/* Of a, n rows of m <= n: values descend, rows of `left` (m by n) and `right` (m by m) are their
+ * vectors, if `vectors`. `room`: 8 n. */
 void tcc_svd(double *a, double *left, double *values, double *right, double *room, int64_t n,
              int64_t m, int64_t vectors) {
   double *e = room, *left_tau = e + m, *right_tau = left_tau + m, *rest = right_tau + m;

@@ -1,8 +1,8 @@
-/* Eigenvalues of symmetric matrices, for kernels: reflections make the matrix tridiagonal, rotations with
- * implicit shifts make that diagonal (Golub and Van Loan, Matrix Computations, 8.3).
+/* Eigenvalues of symmetric matrices, for kernels: reflections make the matrix tridiagonal,
+ * rotations with implicit shifts make that diagonal (Golub and Van Loan, Matrix Computations, 8.3).
  *
- * The lower triangle is updated row by row, and multiplied by the next reflection in the same pass; vectors
- * are rows, which rotations combine in pairs.
+ * The lower triangle is updated row by row, and multiplied by the next reflection in the same pass;
+ * vectors are rows, which rotations combine in pairs.
  */
 #include "MatrixRows.h"
 
@@ -31,8 +31,8 @@ static double update_row(double *row, double x, double z, const double *v, const
   return sum;
 }
 
-/* The diagonal d and what is beside it, e; reflections stay above the diagonal, their factors in tau.
- * `room`: 4 n. */
+/* The diagonal d and what is beside it, e; reflections stay above the diagonal, their factors in
+ * tau. `room`: 4 n. */
 static void tridiagonalize(double *a, int64_t n, double *d, double *e, double *tau, double *room) {
   double *v = room, *w = v + n, *next = w + n, *p = next + n;
   fill(v, 0, 2 * n);
@@ -95,16 +95,15 @@ static void diagonalize(double *d, double *e, double *rows, int64_t n, double *c
   }
 }
 
-/* The same without vectors and roots (Pal, Walker and Kahan), of squares of e. r / p in the place of
- * a division by c = p / r does not wait for c. */
+/* The same without vectors and roots (Pal, Walker and Kahan), of squares of e. r / p in the place
+ * of a division by c = p / r does not wait for c. */
 static void diagonalize_alone(double *d, double *squares, int64_t n) {
   int64_t sweeps = MOST_SWEEPS * n;
   for (int64_t i = 0; i + 1 < n; ++i)
     squares[i] *= squares[i];
   for (int64_t low = 0; low < n;) {
     int64_t high = low;
-    while (high + 1 < n &&
-           squares[high] > DBL_EPSILON * DBL_EPSILON * fabs(d[high] * d[high + 1]))
+    while (high + 1 < n && squares[high] > DBL_EPSILON * DBL_EPSILON * fabs(d[high] * d[high + 1]))
       ++high;
     if (high == low || sweeps-- == 0) {
       ++low;
@@ -128,8 +127,8 @@ static void diagonalize_alone(double *d, double *squares, int64_t n) {
   }
 }
 
-/* Values ascend and replace nothing; row i of a becomes the vector of value i, if `vectors`. Only the
- * lower triangle is read. `room`: 8 n. */
+/* Values ascend and replace nothing; row i of a becomes the vector of value i, if `vectors`. Only
+ * the lower triangle is read. `room`: 8 n. */
 void tcc_symmetric_eigen(double *a, double *values, double *room, int64_t n, int64_t vectors) {
   double *e = room, *tau = e + n, *rest = tau + n;
   double most = 0;

@@ -336,6 +336,15 @@ static bool isNarrowingCast(kernel::LaunchOp launch) {
   return operators <= kMostOperators && resultBytes(launch) < kBytes;
 }
 
+/// Words of a block of random numbers, which neighbours compute together; 1: nothing draws.
+static unsigned wordsOfBlock(kernel::LaunchOp launch) {
+  constexpr unsigned kBits = 128;
+  auto draws = launch.getBody().front().getOps<prim::RandomBitsOp>();
+  if (draws.empty())
+    return 1;
+  return kBits / tensorType((*draws.begin()).getResult()).getElementTypeBitWidth();
+}
+
 /// Lanes of 32 bits, or as many as a vector has of narrower elements where there are no others.
 /// A function is a chain of operations that wait for each other, of which a processor looks ahead
 /// over a few: several vectors beside each other, as many as registers hold what they need.
@@ -343,6 +352,8 @@ static unsigned pointLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
   constexpr unsigned kMostOperators = 8, kManyRegisters = 32, kBits = 32, kLeast = 8;
   constexpr unsigned kRegistersOfVector = 8; // others are operands of memory
   unsigned operators = 0, functions = 0, lanes = cpu.lanes(kBits);
+  if (unsigned words = wordsOfBlock(launch); words > 1)
+    return lanes * words;
   std::optional<unsigned> bits = pointBits(launch);
   if (!bits)
     return lanes;

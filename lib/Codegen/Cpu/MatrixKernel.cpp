@@ -25,7 +25,8 @@ using namespace tcc::codegen;
 using P = arith::CmpIPredicate;
 
 int64_t tcc::codegen::matrixColumns(Operation *op, cpu::SpecialScheduleAttr schedule) {
-  return isa<prim::TriangularSolveOp, prim::ReflectOp>(op) ? schedule.getLanes() : 0;
+  bool cuts = isa<prim::TriangularSolveOp, prim::ReflectOp>(op) && !areMatricesInLanes(op);
+  return cuts ? schedule.getLanes() : 0;
 }
 
 namespace {
@@ -402,6 +403,8 @@ void tcc::codegen::emitMatrices(KernelFrame &f, Operation *op) {
   auto schedule = cast<cpu::SpecialScheduleAttr>(f.launch.getScheduleAttr());
   const Memory &result = f.results[0];
   MatrixCode m(f, result.elementType);
+  if (areMatricesInLanes(op))
+    return emitMatricesInLanes(f, m, op);
   Value columns = result.extents.back(), zero = f.e.index(0), parts = f.e.index(1);
   int64_t part = matrixColumns(op, schedule);
   if (part)

@@ -43,6 +43,11 @@ struct TaskMatrices {
   void copy(mlir::Value x, const Memory &to, mlir::Value low, mlir::Value high);
 };
 
+/// Whether vectors of matrices are done at once: of many, of few rows.
+bool areMatricesInLanes(mlir::Operation *op);
+/// All tasks, each of which has a matrix.
+void emitMatricesInLanes(KernelFrame &f, MatrixCode &m, mlir::Operation *op);
+
 /// Eigenvalues or singular values of the task's matrix.
 void emitSpectral(TaskMatrices &task, mlir::Operation *op);
 

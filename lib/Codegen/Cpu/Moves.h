@@ -1,7 +1,7 @@
 //===- Moves.h - What operators that compute nothing do ----------*- C++ -*-===//
 //
-// Internal to lib/Codegen/Cpu: several templates take operators in that only move elements, each the
-// kinds that its lanes can follow. What kind an operator is of is said here, once.
+// Internal to lib/Codegen/Cpu: several templates take operators in that only move elements, each
+// the kinds that its lanes can follow. What kind an operator is of is said here, once.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

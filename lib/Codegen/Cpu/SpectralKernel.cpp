@@ -1,7 +1,7 @@
 //===- SpectralKernel.cpp - Eigenvalues and singular values of a matrix ---===//
 //
-// A task has a matrix. It is copied to where the runtime (lib/Runtime/SymmetricEigen.c, SingularValues.c) computes, which
-// has the function for each width of vectors.
+// A task has a matrix. It is copied to where the runtime (lib/Runtime/SymmetricEigen.c,
+// SingularValues.c) computes, which has the function for each width of vectors.
 //
 //===----------------------------------------------------------------------===//
 #include "MatrixTask.h"
@@ -43,9 +43,9 @@ void tcc::codegen::emitSpectral(TaskMatrices &task, Operation *op) {
     return task.base(f.results[result], task.m.type, inner);
   };
   if (auto eigen = dyn_cast<prim::SymmetricEigenOp>(op)) {
-    LLVM::CallOp::create(f.b, runtimeFunction(f, "tcc_symmetric_eigen", 3, 2),
-                         ValueRange{base(0, 2), base(1, 1), base(2, 2), numbers(columns),
-                                    flag(eigen.getVectors())});
+    LLVM::CallOp::create(
+        f.b, runtimeFunction(f, "tcc_symmetric_eigen", 3, 2),
+        ValueRange{base(0, 2), base(1, 1), base(2, 2), numbers(columns), flag(eigen.getVectors())});
     return;
   }
   auto svd = cast<prim::SvdOp>(op);

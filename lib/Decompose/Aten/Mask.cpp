@@ -9,6 +9,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
 #include "Decompose/IndexBounds.h"
+#include <limits>
 
 using namespace mlir;
 using namespace tcc;
@@ -101,11 +102,10 @@ LogicalResult oneHot(AtenNode &a) {
 
 /// The boundaries of all rows one behind the other, and where those of each value's row begin.
 std::pair<Value, Value> boundariesInOne(PrimBuilder &b, Value boundaries, Value values,
-                                        int64_t last, int64_t n) {
+                                        int64_t last, int64_t n, Type index) {
   Dims outer = b.dims(boundaries), rows = b.dims(values);
   outer.pop_back();
-  Type i64 = b.builder().getI64Type();
-  Value row = b.mul(b.iota({b.productOf(outer)}, 0, i64), static_cast<double>(n));
+  Value row = b.mul(b.iota({b.productOf(outer)}, 0, index), static_cast<double>(n));
   outer.push_back(b.dim(1));
   return {b.reshape(boundaries, {b.productOf(b.dims(boundaries))}),
           b.broadcastTo(b.reshape(row, outer), rows)};
@@ -116,10 +116,13 @@ std::pair<Value, Value> boundariesInOne(PrimBuilder &b, Value boundaries, Value 
 Value tcc::aten::countByHalving(PrimBuilder &b, Value boundaries, Value values, int64_t n,
                                 Halving how) {
   int64_t last = b.rank(boundaries) - 1;
-  Type i64 = b.builder().getI64Type();
-  Value count = b.full(b.dims(values), 0, i64), before;
+  // Places in few bits, where they fit: a vector has more of them.
+  auto all = b.known(b.productOf(b.dims(boundaries)));
+  bool few = all && *all < std::numeric_limits<int32_t>::max() / 2;
+  Type i64 = b.builder().getI64Type(), index = few ? b.builder().getI32Type() : i64;
+  Value count = b.full(b.dims(values), 0, index), before;
   if (last > 0)
-    std::tie(boundaries, before) = boundariesInOne(b, boundaries, values, last, n);
+    std::tie(boundaries, before) = boundariesInOne(b, boundaries, values, last, n, index);
   for (int64_t step = llvm::bit_floor<uint64_t>(n); step > 0; step /= 2) {
     Value next = b.add(count, static_cast<double>(step));
     Value place = b.sub(b.minimum(next, static_cast<double>(n)), 1.0);
@@ -130,7 +133,7 @@ Value tcc::aten::countByHalving(PrimBuilder &b, Value boundaries, Value values, 
     stop = b.binary<prim::OrOp>(stop, b.compare(P::gt, next, static_cast<double>(n)));
     count = b.select(stop, count, next);
   }
-  return count;
+  return b.cast(count, i64);
 }
 
 namespace {
