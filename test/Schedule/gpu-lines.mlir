@@ -4,7 +4,7 @@
 // A block for few long lines, a warp for many of a few hundred elements, and threads with a line each where lines that lie
 // together fill the machine.
 // CHECK-LABEL: @places
-// CHECK: <form = line, threads = 256, row_threads = 256, split = 256, scratch_bytes = 8192, index_bits = 32>
+// CHECK: <form = line, threads = 256, row_threads = 256, split = 256, scratch_bytes = 8192, index_bits = 32, resident = 1>
 // CHECK: <form = line, threads = 128, lanes = 8, row_threads = 32, index_bits = 32>
 // CHECK: <form = line, threads = 512, row_threads = 16, index_bits = 32>
 // CHECK: <form = line, threads = 128, index_bits = 32>
@@ -37,9 +37,9 @@ func.func @places(%x: tensor<32x50257xbf16>, %y: tensor<8192x256xbf16>, %z: tens
 // CHECK-LABEL: @orders
 // CHECK: <form = line, threads = 32, lanes = 2, row_threads = 32, index_bits = 32>
 // CHECK: <form = line, threads = 256, vectors = 4, row_threads = 256, depth = 8, index_bits = 32>
-// CHECK: <form = line, threads = 256, row_threads = 256, split = 264, scratch_bytes = {{[0-9]+}}, index_bits = 32>
-// CHECK: <form = line, threads = 512, row_threads = 512, kept = 4096, shared_bytes = 32768, split = 4, scratch_bytes = 18500, index_bits = 32>
-// CHECK: <form = line, threads = 512, lanes = 4, row_threads = 512, split = 264, scratch_bytes = {{[0-9]+}}, index_bits = 32>
+// CHECK: <form = line, threads = 256, row_threads = 256, split = 264, scratch_bytes = {{[0-9]+}}, index_bits = 32, resident = 1>
+// CHECK: <form = line, threads = 512, row_threads = 512, kept = 4096, shared_bytes = 32768, split = 4, scratch_bytes = 18500, index_bits = 32, resident = 1>
+// CHECK: <form = line, threads = 512, lanes = 4, row_threads = 512, split = 264, scratch_bytes = {{[0-9]+}}, index_bits = 32, resident = 1>
 func.func @orders(%x: tensor<1x128xi64>, %y: tensor<8x1000xf32>, %z: tensor<1x20000xf32>, %w: tensor<3x40000xf32>) {
   %0 = kernel.launch special "cumulative" ins(%x : tensor<1x128xi64>) sizes() {
   ^bb0(%a: tensor<1x128xi64>):
@@ -71,7 +71,7 @@ func.func @orders(%x: tensor<1x128xi64>, %y: tensor<8x1000xf32>, %z: tensor<1x20
 
 // A long line is looked at by several blocks.
 // CHECK-LABEL: @vocabulary
-// CHECK: <form = line, threads = 256, lanes = 4, row_threads = 256, split = 48, scratch_bytes = 4864, index_bits = 32>
+// CHECK: <form = line, threads = 256, lanes = 4, row_threads = 256, split = 48, scratch_bytes = 4864, index_bits = 32, resident = 1>
 func.func @vocabulary(%x: tensor<4x50000xf32>) {
   %0 = kernel.launch special "arg_reduce" ins(%x : tensor<4x50000xf32>) sizes() {
   ^bb0(%a: tensor<4x50000xf32>):
@@ -84,7 +84,7 @@ func.func @vocabulary(%x: tensor<4x50000xf32>) {
 // Few lines that lie across are shared by blocks where they are long. A block sorts lines of open length as those that it has
 // room for; short ones are exchanged.
 // CHECK-LABEL: @across
-// CHECK: <form = line, threads = 512, row_threads = 16, split = 156, scratch_bytes = 83968, index_bits = 32>
+// CHECK: <form = line, threads = 512, row_threads = 16, split = 156, scratch_bytes = 83968, index_bits = 32, resident = 1>
 // CHECK: <form = line, threads = 256, vectors = 8, row_threads = 256, depth = 8>
 // CHECK: <form = line, threads = 64, row_threads = 64, kept = 128, shared_bytes = 1024, index_bits = 32>
 func.func @across(%x: tensor<20000x50xbf16>, %y: tensor<?x?xf32>, %z: tensor<100x128xf32>, %n: index, %m: index) {

@@ -5,7 +5,7 @@
 // takes longer than atomic operations are those of integers.
 // CHECK-LABEL: @lines
 // CHECK: <form = scatter, threads = 256, vectors = 4, depth = 5, index_bits = 32>
-// CHECK: <form = scatter, threads = 256, row_threads = 1, split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>
+// CHECK: <form = scatter, threads = 256, row_threads = 1, split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32, resident = 1>
 func.func @lines(%x: tensor<500x1000xbf16>, %i: tensor<500x1000xi64>, %u: tensor<500x1000xbf16>, %y: tensor<3x1000xbf16>, %j: tensor<3x1000xi64>, %v: tensor<3x1000xbf16>) {
   %0 = kernel.launch special "scatter_along" ins(%x, %i, %u : tensor<500x1000xbf16>, tensor<500x1000xi64>, tensor<500x1000xbf16>) sizes() {
   ^bb0(%a: tensor<500x1000xbf16>, %b: tensor<500x1000xi64>, %c: tensor<500x1000xbf16>):
@@ -22,7 +22,7 @@ func.func @lines(%x: tensor<500x1000xbf16>, %i: tensor<500x1000xi64>, %u: tensor
 
 // Integers are added where they belong, however many there turn out to be; the order of floats would show.
 // CHECK-LABEL: @open
-// CHECK: <form = scatter, threads = 256, row_threads = 1, split = 528, scratch_bytes = 4096>
+// CHECK: <form = scatter, threads = 256, row_threads = 1, split = 528, scratch_bytes = 4096, resident = 1>
 // CHECK: <form = scatter, threads = 128>
 func.func @open(%x: tensor<?xi64>, %i: tensor<30000xi64>, %u: tensor<30000xi64>, %y: tensor<?xf32>, %v: tensor<30000xf32>, %n: index) {
   %0 = kernel.launch special "scatter_along" ins(%x, %i, %u : tensor<?xi64>, tensor<30000xi64>, tensor<30000xi64>) sizes(%n) {
@@ -54,7 +54,7 @@ func.func @few(%x: tensor<100000x64xbf16>, %i: tensor<4096x1xi64>, %u: tensor<40
 // Few updates of lines across: a block each brings those of a line in order while others copy. Of 128 in each of 768 lines
 // everybody looked at all before.
 // CHECK-LABEL: @across
-// CHECK: <form = scatter, threads = 256, row_threads = 1, split = 396, scratch_bytes = {{[0-9]+}}, index_bits = 32>
+// CHECK: <form = scatter, threads = 256, row_threads = 1, split = 396, scratch_bytes = {{[0-9]+}}, index_bits = 32, resident = 1>
 func.func @across(%x: tensor<50257x768xbf16>, %i: tensor<128x768xi64>, %u: tensor<128x768xbf16>) {
   %0 = kernel.launch special "scatter_along" ins(%x, %i, %u : tensor<50257x768xbf16>, tensor<128x768xi64>, tensor<128x768xbf16>) sizes() {
   ^bb0(%a: tensor<50257x768xbf16>, %b: tensor<128x768xi64>, %c: tensor<128x768xbf16>):
@@ -67,7 +67,7 @@ func.func @across(%x: tensor<50257x768xbf16>, %i: tensor<128x768xi64>, %u: tenso
 // Of more updates than rows each block finds its own, unless a row has many.
 // CHECK-LABEL: @found
 // CHECK: <form = scatter, threads = 1024, lanes = 2, row_threads = 32, rows = 21, shared_bytes = 90324, split = 129, index_bits = 32, resident = 1>
-// CHECK: <form = scatter, threads = 256, {{.*}}split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>
+// CHECK: <form = scatter, threads = 256, {{.*}}split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32, resident = 1>
 func.func @found(%x: tensor<2708x64xf32>, %i: tensor<10556x1xi64>, %u: tensor<10556x64xf32>, %y: tensor<600x64xf32>) {
   %0 = kernel.launch special "scatter_along" ins(%x, %i, %u : tensor<2708x64xf32>, tensor<10556x1xi64>, tensor<10556x64xf32>) sizes() {
   ^bb0(%a: tensor<2708x64xf32>, %b: tensor<10556x1xi64>, %c: tensor<10556x64xf32>):

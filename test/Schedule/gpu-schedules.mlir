@@ -357,7 +357,7 @@ func.func @grouped_products(%x: tensor<65536x16x16xf32>, %y: tensor<32x256xf32>,
 // Blocks bring the updates of lines in order while others copy; fewer are looked at by everybody. Which rows have
 // updates is noted in shared memory where these are fewer than rows.
 // CHECK-LABEL: @scatters
-// CHECK: sm_90a = <form = scatter, threads = 256, row_threads = 1, split = 396, scratch_bytes = {{[0-9]+}}, index_bits = 32>>}
+// CHECK: sm_90a = <form = scatter, threads = 256, row_threads = 1, split = 396, scratch_bytes = {{[0-9]+}}, index_bits = 32, resident = 1>>}
 // CHECK: sm_90a = <form = scatter, threads = 128, index_bits = 32>>}
 // CHECK: sm_90a = <form = scatter, threads = 512, lanes = 4, row_threads = 16, shared_bytes = 17000, split = 264, index_bits = 32, resident = 2>>}
 func.func @scatters(%x: tensor<50000x128xf32>, %i: tensor<100x128xi64>, %u: tensor<100x128xf32>, %y: tensor<4x100000xf32>, %j: tensor<2x100000xi64>, %v: tensor<2x100000xf32>, %z: tensor<300x200x64xf32>, %k: tensor<500x2xi64>, %w: tensor<500x64xf32>) {

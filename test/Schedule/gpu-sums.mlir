@@ -40,9 +40,9 @@ func.func @wide(%a: tensor<1024x1024xf64>, %b: tensor<1024x1024xf64>, %c: tensor
 // Sums of elements are those of integers, for which six blocks a multiprocessor have a part each, and three of f64; rows are
 // sorted.
 // CHECK-LABEL: @elements
-// CHECK: sm_90a = <form = scatter, threads = 256, row_threads = 1, split = 660, scratch_bytes = {{[0-9]+}}, index_bits = 32>>}
-// CHECK: sm_90a = <form = scatter, threads = 256, lanes = 4, row_threads = 32, split = 396, scratch_bytes = {{[0-9]+}}, index_bits = 32>>}
-// CHECK: sm_90a = <form = scatter, threads = 256, row_threads = 1, split = 396, scratch_bytes = {{[0-9]+}}, index_bits = 32>>}
+// CHECK: sm_90a = <form = scatter, threads = 256, row_threads = 1, split = 660, scratch_bytes = {{[0-9]+}}, index_bits = 32, resident = 1>>}
+// CHECK: sm_90a = <form = scatter, threads = 256, lanes = 4, row_threads = 32, split = 396, scratch_bytes = {{[0-9]+}}, index_bits = 32, resident = 1>>}
+// CHECK: sm_90a = <form = scatter, threads = 256, row_threads = 1, split = 396, scratch_bytes = {{[0-9]+}}, index_bits = 32, resident = 1>>}
 func.func @elements(%x: tensor<10000x64xf32>, %i: tensor<40000x64xi64>, %u: tensor<40000x64xf32>, %y: tensor<50000x128xf32>, %j: tensor<100000x1xi64>, %v: tensor<100000x128xf32>, %z: tensor<10000x64xf64>, %w: tensor<40000x64xf64>) {
   %0 = kernel.launch special "scatter_along" ins(%x, %i, %u : tensor<10000x64xf32>, tensor<40000x64xi64>, tensor<40000x64xf32>) sizes() {
   ^bb0(%a: tensor<10000x64xf32>, %b: tensor<40000x64xi64>, %c: tensor<40000x64xf32>):

@@ -78,14 +78,8 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                     b.getDenseI32ArrayAttr({static_cast<int32_t>(schedule.getThreads())}));
-  // ptxas would rather spill in a sort than have fewer blocks, and rather wait for one read after
-  // the other where threads have rows of updates.
-  bool sorts = schedule.getScratchBytes() && schedule.getForm() == Form::Line;
-  bool updates = (schedule.getScratchBytes() || schedule.getRowThreads()) &&
-                 schedule.getForm() == Form::Scatter;
-  if (unsigned resident = schedule.getResident(); resident || sorts || updates)
-    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                      b.getI32IntegerAttr(std::max(resident, 1u)));
+  if (unsigned resident = schedule.getResident())
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(resident));
   KernelFrame frame(launch, function, schedule, arch);
   switch (schedule.getForm()) {
   case Form::Loop:

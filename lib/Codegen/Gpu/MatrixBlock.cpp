@@ -41,6 +41,7 @@ void device::scheduleMatrices(ScheduleChoice &s, Operation *op, const GpuArch &a
   unsigned ofRows = unsigned(std::clamp<int64_t>(int64_t(llvm::alignTo(n, GpuArch::warp)),
                                                  GpuArch::warp, GpuArch::threads));
   s.form = Form::Line;
+  s.resident = 1; // ptxas would rather spill than have fewer blocks
   s.depth = unsigned((n > kMany ? 32 : 64) / bytes);
   s.threads = ofRows;
   s.vectors = 1;
@@ -92,8 +93,6 @@ void device::emitMatrixKernel(KernelFrame &f) {
     if (isa<LLVM::LLVMPointerType>(type))
       f.function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
                             builder.getI64IntegerAttr(GpuArch::accessBytes));
-  // ptxas would rather spill than have fewer blocks.
-  f.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
   Operation *op = kernel::specialOf(f.launch);
   MatrixBlock m(f, op);
   llvm::TypeSwitch<Operation *>(op)

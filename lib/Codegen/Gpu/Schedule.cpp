@@ -285,6 +285,15 @@ static bool fillsTiles(kernel::LaunchOp launch) {
   return points * kLeast >= places;
 }
 
+/// ptxas would rather spill in a sort than have fewer blocks, and rather wait for one read after
+/// the other where threads have rows of updates.
+static void allotRegisters(ScheduleChoice &s) {
+  bool sorts = s.form == Form::Line && s.scratchBytes;
+  bool updates = s.form == Form::Scatter && (s.scratchBytes || s.rowThreads);
+  if (sorts || updates)
+    s.resident = std::max(s.resident, 1u);
+}
+
 SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArch &arch,
                                            bool tf32) {
   SmallVector<ScheduleChoice> all(1);
@@ -311,6 +320,7 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
       scheduleLine(s, launch, arch);
     if (isa<prim::ScatterRunsOp>(op)) {
       scheduleRunScatter(s, launch, arch);
+      allotRegisters(s);
       return {s.attr(launch.getContext())};
     }
     bool sorts = scheduleNotedScatter(s, op, arch) || scheduleLineScatter(s, op, arch) ||
@@ -319,6 +329,7 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
       s.split = partsOfScatter(along, arch);
     if (auto slice = dyn_cast<prim::InsertSliceOp>(op))
       s.lanes = lanesOfSlice(slice);
+    allotRegisters(s);
   } else if (launch.getKind() == kernel::KernelKind::Attention) {
     scheduleAttention(all, launch, arch);
   } else if (prim::ConvOp conv = depthwiseIn(launch)) {
