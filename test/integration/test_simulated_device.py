@@ -107,6 +107,21 @@ class SimulatedDevice(ToolTest):
             actual, = self.outputs(path, {"x": x}, "--arch", "sim")
             np.testing.assert_allclose(actual, np.stack([line.real, line.imag], -1), rtol=1e-5, atol=1e-4)
 
+    def test_rows_of_nothing(self):
+        """Sums over an extent of 0 read nothing."""
+        for shape, axes in (([0], [0]), ([3, 0], [1]), ([0, 5], [0, 1]), ([2, 0, 64], [1]), ([2, 7, 0], [1, 2])):
+            for kind in ("ReduceSum", "ReduceProd", "ReduceL2"):
+                with self.subTest(f"{kind} {shape} {axes}"):
+                    path = self.write(helper.make_model(helper.make_graph(
+                        [helper.make_node("Exp", ["x"], ["e"]), helper.make_node(kind, ["e", "axes"], ["y"], keepdims=0)], "g",
+                        [helper.make_tensor_value_info("x", FLOAT, shape)],
+                        [helper.make_tensor_value_info("y", FLOAT, None)],
+                        [numpy_helper.from_array(np.array(axes), "axes")]), opset_imports=[helper.make_opsetid("", 18)],
+                        ir_version=8))
+                    y, = self.outputs(path, {"x": np.zeros(shape, np.float32)}, "--arch", "sim")
+                    reduce = np.prod if kind == "ReduceProd" else np.sum
+                    np.testing.assert_array_equal(y, reduce(np.zeros(shape, np.float32), axis=tuple(axes)))
+
     def test_schedules_by_size(self):
         """Of two schedules of a launch each run takes the one for its size."""
         nodes = [helper.make_node("Exp", ["x"], ["y"], name="exp")]

@@ -158,10 +158,12 @@ void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
   if (unsigned lineAxes = lineAxesOf(launch))
     return scheduleLines(s, launch, space, lineAxes, arch);
   int64_t length = volumeOf(space.getShape().drop_front(*launch.getRows()));
-  if (length < 0) {
+  if (length <= 0) { // open, or a loop of no turns
     s.rowThreads = s.threads;
     s.vectors = kInFlight;
-    return splitRow(s, launch, -1, arch);
+    if (length < 0)
+      splitRow(s, launch, -1, arch);
+    return;
   }
   s.lanes = lanesFor(launch, space);
   // Rows of 32 bits whose elements fit one by one are read so: vectors across their ends take more
