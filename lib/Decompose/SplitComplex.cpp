@@ -256,18 +256,14 @@ bool Splitter::splitProduct(prim::ReduceOp op) {
   if (op.getKind() != prim::ReduceKind::prod)
     return false;
   Parts z = of(op.getX());
-  for (int64_t axis : op.getAxes()) {
-    if (!b.known(b.dim(z.re, axis)))
-      return false;
+  for (int64_t axis : op.getAxes())
     z = complexmath::productOver(b, z, axis);
-  }
   return give(op, b.squeeze(z.re, op.getAxes()), b.squeeze(z.im, op.getAxes()));
 }
 
 bool Splitter::splitRunningProduct(prim::CumulativeOp op) {
   Parts z = of(op.getX());
-  if (op.getKind() != prim::ReduceKind::prod || op.getExclusive() || op.getReverse() ||
-      !b.known(b.dim(z.re, op.getAxis())))
+  if (op.getKind() != prim::ReduceKind::prod || op.getExclusive() || op.getReverse())
     return false;
   return give(op, complexmath::runningProduct(b, z, op.getAxis()));
 }

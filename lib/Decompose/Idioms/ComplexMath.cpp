@@ -12,6 +12,7 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::complexmath;
 using P = prim::ComparePredicate;
+using Cmp = arith::CmpIPredicate;
 
 static Value sine(PrimBuilder &b, Value x) { return b.unary<prim::SinOp>(x); }
 static Value cosine(PrimBuilder &b, Value x) { return b.unary<prim::CosOp>(x); }
@@ -248,12 +249,44 @@ Function complexmath::function(Operation *op) {
 // Products along an axis
 //===----------------------------------------------------------------------===//
 
+static Parts slice(PrimBuilder &b, Parts z, int64_t axis, Dim start, Dim size) {
+  return {b.sliceAxis(z.re, axis, start, size), b.sliceAxis(z.im, axis, start, size)};
+}
+
+/// `count` places of 1 along the axis, before or behind those of z.
+static Parts withOnes(PrimBuilder &b, Parts z, int64_t axis, Dim count, bool before) {
+  Dims none(b.rank(z.re), b.dim(0)), some = none;
+  some[axis] = count;
+  auto padded = [&](Value v, double fill) {
+    return b.pad(v, b.scalar(fill, b.elem(v)), before ? some : none, before ? none : some);
+  };
+  return {padded(z.re, 1), padded(z.im, 0)};
+}
+
+/// By halves, in a loop of as many turns as the extent has.
+static Parts openProduct(PrimBuilder &b, Parts z, int64_t axis) {
+  z = withOnes(b, z, axis, b.maxDims(b.subDims(b.dim(1), b.dim(z.re, axis)), b.dim(0)), false);
+  auto more = [&](ValueRange v) { return b.compareDims(Cmp::sgt, b.dim(v[0], axis), b.dim(1)); };
+  auto turn = [&](ValueRange v) -> std::optional<SmallVector<Value>> {
+    Parts all{v[0], v[1]};
+    Dim extent = b.dim(all.re, axis), half = b.ceilDivDims(extent, b.dim(2));
+    Dim rest = b.subDims(extent, half);
+    Parts other = withOnes(b, slice(b, all, axis, half, rest), axis, b.subDims(half, rest), false);
+    Parts product = times(b, slice(b, all, axis, b.dim(0), half), other);
+    return SmallVector<Value>{product.re, product.im};
+  };
+  SmallVector<Value> last = *b.loop({z.re, z.im}, more, turn);
+  return slice(b, {last[0], last[1]}, axis, b.dim(0), b.dim(1));
+}
+
 /// By halves: the number of steps is the logarithm of the extent.
 Parts complexmath::productOver(PrimBuilder &b, Parts z, int64_t axis) {
-  int64_t extent = *b.known(b.dim(z.re, axis));
+  auto known = b.known(b.dim(z.re, axis));
+  if (!known)
+    return openProduct(b, z, axis);
+  int64_t extent = *known;
   auto part = [&](int64_t start, int64_t size) {
-    return Parts{b.sliceAxis(z.re, axis, b.dim(start), b.dim(size)),
-                 b.sliceAxis(z.im, axis, b.dim(start), b.dim(size))};
+    return slice(b, z, axis, b.dim(start), b.dim(size));
   };
   if (extent == 0) {
     Dims rest = b.dims(z.re);
@@ -277,15 +310,23 @@ Parts complexmath::productOver(PrimBuilder &b, Parts z, int64_t axis) {
 /// Doubling (Hillis and Steele 1986): after the step of d, each place has the product of the
 /// 2 d places that end there.
 Parts complexmath::runningProduct(PrimBuilder &b, Parts z, int64_t axis) {
-  int64_t extent = *b.known(b.dim(z.re, axis));
-  for (int64_t d = 1; d < extent; d *= 2) {
-    Dims low(b.rank(z.re), b.dim(0)), high = low;
-    low[axis] = b.dim(d);
-    auto shifted = [&](Value v, double fill) {
-      return b.pad(b.sliceAxis(v, axis, b.dim(0), b.dim(extent - d)), b.scalar(fill, b.elem(v)),
-                   low, high);
-    };
-    z = times(b, z, {shifted(z.re, 1), shifted(z.im, 0)});
+  Dim extent = b.dim(z.re, axis);
+  auto step = [&](Parts have, Dim d) {
+    Parts before = slice(b, have, axis, b.dim(0), b.subDims(extent, d));
+    return times(b, have, withOnes(b, before, axis, d, true));
+  };
+  if (auto known = b.known(extent)) {
+    for (int64_t d = 1; d < *known; d *= 2)
+      z = step(z, b.dim(d));
+    return z;
   }
-  return z;
+  auto more = [&](ValueRange v) { return b.compareDims(Cmp::slt, v[0], extent); };
+  auto turn = [&](ValueRange v) -> std::optional<SmallVector<Value>> {
+    // A loop carries unknown extents as `?`; these stay.
+    Dims dims = b.dims(z.re);
+    Parts next = step({b.reshape(v[1], dims), b.reshape(v[2], dims)}, v[0]);
+    return SmallVector<Value>{b.indexValue(b.mulDims(v[0], b.dim(2))), next.re, next.im};
+  };
+  SmallVector<Value> last = *b.loop({b.indexValue(b.dim(1)), z.re, z.im}, more, turn);
+  return {b.reshape(last[1], b.dims(z.re)), b.reshape(last[2], b.dims(z.re))};
 }

@@ -30,7 +30,7 @@ Parts times(PrimBuilder &b, Parts x, Parts y);
 Parts quotient(PrimBuilder &b, Parts x, Parts y);
 Parts inverse(PrimBuilder &b, Parts z);
 Parts power(PrimBuilder &b, Parts x, Parts y);
-/// The product along an axis of known extent, and all products on the way to it.
+/// The product along an axis, which stays with one place, and all products on the way to it.
 Parts productOver(PrimBuilder &b, Parts z, int64_t axis);
 Parts runningProduct(PrimBuilder &b, Parts z, int64_t axis);
 
