@@ -14,51 +14,6 @@
 
 #include "Internal.h"
 
-/* name in the structure, symbol of the library, parameters */
-#define TCC_CUDA_FUNCTIONS(X)                                                                      \
-  X(init, cuInit, (unsigned))                                                                      \
-  X(error_string, cuGetErrorString, (CUresult, const char **))                                     \
-  X(device_get, cuDeviceGet, (CUdevice *, int))                                                    \
-  X(device_count, cuDeviceGetCount, (int *))                                                       \
-  X(device_name, cuDeviceGetName, (char *, int, CUdevice))                                         \
-  X(device_attribute, cuDeviceGetAttribute, (int *, int, CUdevice))                                \
-  X(device_memory, cuDeviceTotalMem_v2, (size_t *, CUdevice))                                      \
-  X(context_retain, cuDevicePrimaryCtxRetain, (CUhandle *, CUdevice))                              \
-  X(context_release, cuDevicePrimaryCtxRelease_v2, (CUdevice))                                     \
-  X(context_push, cuCtxPushCurrent_v2, (CUhandle))                                                 \
-  X(context_pop, cuCtxPopCurrent_v2, (CUhandle *))                                                 \
-  X(module_load, cuModuleLoadData, (CUhandle *, const void *))                                     \
-  X(module_unload, cuModuleUnload, (CUhandle))                                                     \
-  X(module_function, cuModuleGetFunction, (CUhandle *, CUhandle, const char *))                    \
-  X(function_attribute, cuFuncSetAttribute, (CUhandle, int, int))                                  \
-  X(memory_alloc, cuMemAlloc_v2, (uint64_t *, size_t))                                             \
-  X(memory_free, cuMemFree_v2, (uint64_t))                                                         \
-  X(host_alloc, cuMemHostAlloc, (void **, size_t, unsigned))                                       \
-  X(host_address, cuMemHostGetDevicePointer_v2, (uint64_t *, void *, unsigned))                    \
-  X(host_free, cuMemFreeHost, (void *))                                                            \
-  X(copy_in, cuMemcpyHtoDAsync_v2, (uint64_t, const void *, size_t, CUhandle))                     \
-  X(copy_out, cuMemcpyDtoHAsync_v2, (void *, uint64_t, size_t, CUhandle))                          \
-  X(copy, cuMemcpyDtoDAsync_v2, (uint64_t, uint64_t, size_t, CUhandle))                            \
-  X(clear, cuMemsetD8Async, (uint64_t, unsigned char, size_t, CUhandle))                           \
-  X(pointer_attributes, cuPointerGetAttributes, (unsigned, const int *, void **, uint64_t))        \
-  X(stream_create, cuStreamCreate, (CUhandle *, unsigned))                                         \
-  X(stream_destroy, cuStreamDestroy_v2, (CUhandle))                                                \
-  X(stream_synchronize, cuStreamSynchronize, (CUhandle))                                           \
-  X(stream_capturing, cuStreamIsCapturing, (CUhandle, int *))                                      \
-  X(launch, cuLaunchKernelEx, (const struct launch_config *, CUhandle, void **, void **))          \
-  X(tensor_map_encode, cuTensorMapEncodeTiled,                                                     \
-    (void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *,          \
-     const uint32_t *, int, int, int, int))                                                        \
-  X(tensor_map_encode_window, cuTensorMapEncodeIm2col,                                             \
-    (void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const int *, const int *,  \
-     uint32_t, uint32_t, const uint32_t *, int, int, int, int))                                    \
-  X(event_create, cuEventCreate, (CUhandle *, unsigned))                                           \
-  X(event_destroy, cuEventDestroy_v2, (CUhandle))                                                  \
-  X(event_record, cuEventRecord, (CUhandle, CUhandle))                                             \
-  X(event_wait, cuStreamWaitEvent, (CUhandle, CUhandle, unsigned))                                 \
-  X(event_synchronize, cuEventSynchronize, (CUhandle))                                             \
-  X(event_elapsed, cuEventElapsedTime, (float *, CUhandle, CUhandle))
-
 struct tcc_device {
   CUdevice ordinal;
   CUhandle context;
@@ -118,6 +73,17 @@ static tcc_status failure(const struct tcc_device *device, CUresult result, cons
     if (pushed_ == CUDA_SUCCESS)                                                                   \
       (device)->context_pop(&popped_);                                                             \
   } while (0)
+
+/* `call` to the driver, which refuses it while any stream is captured in a graph, lest it was meant
+ * for that graph, unless the thread says that it knows. */
+#define BESIDE_CAPTURES(device, beside, call)                                                      \
+  ((device)->exchange_capture_mode(&(beside).mode), (beside).result = (call),                      \
+   (device)->exchange_capture_mode(&(beside).mode), (beside).result)
+struct beside {
+  int mode;
+  CUresult result;
+};
+static const struct beside kBeside = {CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_SUCCESS};
 
 /* ---- the device ---- */
 
@@ -250,17 +216,21 @@ static tcc_status cuda_kernel(struct tcc_device *device, struct tcc_device_code 
 
 static tcc_status cuda_alloc(struct tcc_device *device, size_t bytes, tcc_device_address *memory,
                              tcc_error *error) {
-  CUDA_TRY(device, "allocating memory", device->memory_alloc(memory, bytes ? bytes : 1));
+  struct beside beside = kBeside;
+  CUDA_TRY(device, "allocating memory",
+           BESIDE_CAPTURES(device, beside, device->memory_alloc(memory, bytes ? bytes : 1)));
   return TCC_OK;
 }
 
 static void cuda_free(struct tcc_device *device, tcc_device_address memory) {
+  struct beside beside = kBeside;
   if (memory)
-    CUDA_QUIETLY(device, device->memory_free(memory));
+    CUDA_QUIETLY(device, BESIDE_CAPTURES(device, beside, device->memory_free(memory)));
 }
 
 static void cuda_unshare(struct tcc_device *device, void *host) {
-  CUDA_QUIETLY(device, device->host_free(host));
+  struct beside beside = kBeside;
+  CUDA_QUIETLY(device, BESIDE_CAPTURES(device, beside, device->host_free(host)));
 }
 
 static tcc_status host_address(struct tcc_device *device, void *host, tcc_device_address *memory,
@@ -271,8 +241,10 @@ static tcc_status host_address(struct tcc_device *device, void *host, tcc_device
 
 static tcc_status cuda_share(struct tcc_device *device, size_t bytes, void **host,
                              tcc_device_address *memory, tcc_error *error) {
-  CUDA_TRY(device, "allocating memory of the host",
-           device->host_alloc(host, bytes, CU_MEMHOSTALLOC_DEVICEMAP));
+  struct beside beside = kBeside;
+  CUDA_TRY(
+      device, "allocating memory of the host",
+      BESIDE_CAPTURES(device, beside, device->host_alloc(host, bytes, CU_MEMHOSTALLOC_DEVICEMAP)));
   tcc_status status = host_address(device, *host, memory, error);
   if (status)
     cuda_unshare(device, *host);
@@ -412,7 +384,9 @@ static tcc_status cuda_tensor_map(struct tcc_device *device, const struct tcc_te
 
 static tcc_status cuda_synchronize(struct tcc_device *device, struct tcc_device_stream *stream,
                                    tcc_error *error) {
-  CUDA_TRY(device, "waiting for the device", device->stream_synchronize(HANDLE(stream)));
+  struct beside beside = kBeside;
+  CUDA_TRY(device, "waiting for the device",
+           BESIDE_CAPTURES(device, beside, device->stream_synchronize(HANDLE(stream))));
   return TCC_OK;
 }
 

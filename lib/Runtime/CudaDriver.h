@@ -1,9 +1,10 @@
-/* The part of the driver's interface that is used, as its header (cuda.h) has it: types and
- * numbers. The functions are looked up where they are called (Cuda.c).
+/* The part of the driver's interface that is used, as its header (cuda.h) has it. The functions are
+ * looked up where they are called (Cuda.c).
  */
 #ifndef TCC_RUNTIME_CUDA_DRIVER_H
 #define TCC_RUNTIME_CUDA_DRIVER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef int CUresult;
@@ -26,6 +27,7 @@ enum {
   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
   CU_STREAM_NON_BLOCKING = 1,
+  CU_STREAM_CAPTURE_MODE_RELAXED = 2,
   CU_MEMHOSTALLOC_DEVICEMAP = 2
 };
 enum {
@@ -62,5 +64,51 @@ struct launch_config {
 #define CU_LAUNCH_PARAM_END ((void *)0)
 #define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)1)
 #define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *)2)
+
+/* name in the structure, symbol of the library, parameters */
+#define TCC_CUDA_FUNCTIONS(X)                                                                      \
+  X(init, cuInit, (unsigned))                                                                      \
+  X(error_string, cuGetErrorString, (CUresult, const char **))                                     \
+  X(device_get, cuDeviceGet, (CUdevice *, int))                                                    \
+  X(device_count, cuDeviceGetCount, (int *))                                                       \
+  X(device_name, cuDeviceGetName, (char *, int, CUdevice))                                         \
+  X(device_attribute, cuDeviceGetAttribute, (int *, int, CUdevice))                                \
+  X(device_memory, cuDeviceTotalMem_v2, (size_t *, CUdevice))                                      \
+  X(context_retain, cuDevicePrimaryCtxRetain, (CUhandle *, CUdevice))                              \
+  X(context_release, cuDevicePrimaryCtxRelease_v2, (CUdevice))                                     \
+  X(context_push, cuCtxPushCurrent_v2, (CUhandle))                                                 \
+  X(context_pop, cuCtxPopCurrent_v2, (CUhandle *))                                                 \
+  X(module_load, cuModuleLoadData, (CUhandle *, const void *))                                     \
+  X(module_unload, cuModuleUnload, (CUhandle))                                                     \
+  X(module_function, cuModuleGetFunction, (CUhandle *, CUhandle, const char *))                    \
+  X(function_attribute, cuFuncSetAttribute, (CUhandle, int, int))                                  \
+  X(memory_alloc, cuMemAlloc_v2, (uint64_t *, size_t))                                             \
+  X(memory_free, cuMemFree_v2, (uint64_t))                                                         \
+  X(host_alloc, cuMemHostAlloc, (void **, size_t, unsigned))                                       \
+  X(host_address, cuMemHostGetDevicePointer_v2, (uint64_t *, void *, unsigned))                    \
+  X(host_free, cuMemFreeHost, (void *))                                                            \
+  X(copy_in, cuMemcpyHtoDAsync_v2, (uint64_t, const void *, size_t, CUhandle))                     \
+  X(copy_out, cuMemcpyDtoHAsync_v2, (void *, uint64_t, size_t, CUhandle))                          \
+  X(copy, cuMemcpyDtoDAsync_v2, (uint64_t, uint64_t, size_t, CUhandle))                            \
+  X(clear, cuMemsetD8Async, (uint64_t, unsigned char, size_t, CUhandle))                           \
+  X(pointer_attributes, cuPointerGetAttributes, (unsigned, const int *, void **, uint64_t))        \
+  X(stream_create, cuStreamCreate, (CUhandle *, unsigned))                                         \
+  X(stream_destroy, cuStreamDestroy_v2, (CUhandle))                                                \
+  X(stream_synchronize, cuStreamSynchronize, (CUhandle))                                           \
+  X(stream_capturing, cuStreamIsCapturing, (CUhandle, int *))                                      \
+  X(exchange_capture_mode, cuThreadExchangeStreamCaptureMode, (int *))                             \
+  X(launch, cuLaunchKernelEx, (const struct launch_config *, CUhandle, void **, void **))          \
+  X(tensor_map_encode, cuTensorMapEncodeTiled,                                                     \
+    (void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *,          \
+     const uint32_t *, int, int, int, int))                                                        \
+  X(tensor_map_encode_window, cuTensorMapEncodeIm2col,                                             \
+    (void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const int *, const int *,  \
+     uint32_t, uint32_t, const uint32_t *, int, int, int, int))                                    \
+  X(event_create, cuEventCreate, (CUhandle *, unsigned))                                           \
+  X(event_destroy, cuEventDestroy_v2, (CUhandle))                                                  \
+  X(event_record, cuEventRecord, (CUhandle, CUhandle))                                             \
+  X(event_wait, cuStreamWaitEvent, (CUhandle, CUhandle, unsigned))                                 \
+  X(event_synchronize, cuEventSynchronize, (CUhandle))                                             \
+  X(event_elapsed, cuEventElapsedTime, (float *, CUhandle, CUhandle))
 
 #endif

@@ -229,9 +229,6 @@ static tcc_status outgrow(struct tcc_device_context *device, tcc_error *error) {
 tcc_status tcc_device_grow_scratch(struct tcc_device_context *device, uint64_t bytes,
                                    tcc_error *error) {
   const struct tcc_device_model *model = device->model;
-  if (device->captured) /* the counters would be cleared by replays alone */
-    return tcc_set_error(error, TCC_INVALID_ARGUMENT,
-                         "a run can be captured in a graph after one with the same shapes");
   TCC_TRY(outgrow(device, error));
   device->scratch = NULL;
   device->scratch_size = 0;
@@ -239,8 +236,11 @@ tcc_status tcc_device_grow_scratch(struct tcc_device_context *device, uint64_t b
   if (!device->scratch)
     return tcc_set_error(error, device->memory->status, "%s", device->memory->error.message);
   device->scratch_size = bytes;
-  return model->driver->clear(model->device, device->stream, tcc_address(device->scratch),
-                              TCC_SCRATCH_COUNTERS, error);
+  /* Of a graph, replays alone would clear the counters. */
+  struct tcc_device_stream *stream = device->captured ? device->own : device->stream;
+  TCC_TRY(model->driver->clear(model->device, stream, tcc_address(device->scratch),
+                               TCC_SCRATCH_COUNTERS, error));
+  return device->captured ? model->driver->synchronize(model->device, stream, error) : TCC_OK;
 }
 
 /* ---- times ---- */

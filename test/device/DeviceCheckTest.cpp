@@ -155,6 +155,20 @@ TEST_CASE("a run is captured in a graph if nobody waits in it, or it says so") {
   CHECK(queue.run(1) == TCC_OK);
 }
 
+TEST_CASE("a run that is captured in a graph takes the memory that no run before it took") {
+  {
+    Queue queue;
+    fake("fake_cuda_capture", 1);
+    fake("fake_cuda_fail_alloc", -1);
+    CHECK(queue.run(43) == TCC_OUT_OF_MEMORY);
+    CHECK(queue.text().find("GPU: no memory on") == 0);
+    fake("fake_cuda_fail_alloc", 0);
+    CHECK(queue.run(43) == TCC_OK); // the graph is not spoiled
+    fake("fake_cuda_capture", 0);
+  }
+  CHECK(Count().open == 0);
+}
+
 TEST_CASE("a context with a profile is not captured in a graph") {
   fake("fake_cuda_reset", 0, 0);
   Inputs in(40);

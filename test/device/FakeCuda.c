@@ -18,9 +18,10 @@ enum { MOST_HELD = 256 };
 static uint64_t held[MOST_HELD][3];
 static int holds, num_held;
 
-/* From now on what is put into streams other than the default one is recorded into a graph, which
- * is not replayed. Who allocates or frees memory meanwhile spoils it. */
+/* From now on what is put into streams that were not made here is recorded into a graph, which is
+ * not replayed. Who allocates or frees memory meanwhile spoils it, unless he says that he knows. */
 static int capturing, spoiled;
+static _Thread_local int capture_mode;
 void fake_cuda_capture(int on) {
   capturing = on;
   spoiled = 0;
@@ -53,8 +54,9 @@ void fake_cuda_reset(int at, int code) {
 }
 /* All that come after it do, too. */
 void fake_cuda_stays(void) { stays = 1; }
-/* The allocation of this number finds no memory. */
+/* The allocation of this number finds no memory; -1: none does. */
 void fake_cuda_fail_alloc(int at) { fail_alloc = at; }
+static int finds_memory(void) { return fail_alloc >= 0 && ++allocations != fail_alloc; }
 void fake_cuda_set_capability(int c) { capability = c; }
 int fake_cuda_waits(void) { return waits; }
 /* Launches that may start before the work before them ends. */
@@ -171,12 +173,22 @@ CUresult cuFuncSetAttribute(void *function, int attribute, int value) {
   CALL();
   return value > 232448 ? 1 : 0;
 }
+static int refused_in_captures(void) {
+  int refused = capturing && capture_mode != 2;
+  spoiled |= refused;
+  return refused;
+}
+CUresult cuThreadExchangeStreamCaptureMode(int *mode) {
+  int before = capture_mode;
+  capture_mode = *mode;
+  *mode = before;
+  return 0;
+}
 CUresult cuMemAlloc_v2(uint64_t *memory, size_t bytes) {
   CALL();
-  spoiled |= capturing;
-  if (capturing)
+  if (refused_in_captures())
     return 900;
-  if (bytes > (size_t)1 << 30 || ++allocations == fail_alloc)
+  if (bytes > (size_t)1 << 30 || !finds_memory())
     return 2;
   *memory = (uint64_t)(uintptr_t)aligned_alloc(256, (bytes + 255) / 256 * 256);
   memset((void *)(uintptr_t)*memory, 0xff, bytes);
@@ -192,7 +204,7 @@ CUresult cuMemAlloc_v2(uint64_t *memory, size_t bytes) {
   return 0;
 }
 CUresult cuMemFree_v2(uint64_t memory) {
-  spoiled |= capturing;
+  (void)refused_in_captures();
   pthread_mutex_lock(&lock);
   for (int i = 0; i < MOST_BLOCKS; ++i)
     if (blocks[i].at == memory)
@@ -202,7 +214,9 @@ CUresult cuMemFree_v2(uint64_t memory) {
 }
 CUresult cuMemHostAlloc(void **host, size_t bytes, unsigned flags) {
   CALL();
-  if (flags != 2 || ++allocations == fail_alloc)
+  if (refused_in_captures())
+    return 900;
+  if (flags != 2 || !finds_memory())
     return flags == 2 ? 2 : 1;
   *host = malloc(bytes);
   ++live;
@@ -248,11 +262,32 @@ CUresult cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *st
   memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
   return 0;
 }
+enum { MOST_STREAMS = 64 };
+static void *_Atomic streams[MOST_STREAMS];
+/* Whether what is put into the stream is recorded now. */
+static int captures(const void *stream) {
+  int own = !stream;
+  for (int i = 0; i < MOST_STREAMS; ++i)
+    own |= stream == streams[i];
+  return capturing && !own;
+}
 CUresult cuStreamCreate(void **stream, unsigned flags) {
   CALL();
-  return open_handle(stream);
+  open_handle(stream);
+  for (int i = 0; i < MOST_STREAMS; ++i) {
+    void *none = NULL;
+    if (atomic_compare_exchange_strong(&streams[i], &none, *stream))
+      break;
+  }
+  return 0;
 }
-CUresult cuStreamDestroy_v2(void *stream) { return close_handle(stream); }
+CUresult cuStreamDestroy_v2(void *stream) {
+  for (int i = 0; i < MOST_STREAMS; ++i) {
+    void *mine = stream;
+    atomic_compare_exchange_strong(&streams[i], &mine, NULL);
+  }
+  return close_handle(stream);
+}
 /* Events that were recorded into a graph, or not, are for such streams. */
 static atomic_int captured_events;
 CUresult cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
@@ -263,12 +298,12 @@ CUresult cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
 }
 CUresult cuStreamIsCapturing(void *stream, int *status) {
   CALL();
-  *status = stream && capturing;
+  *status = captures(stream);
   return 0;
 }
 CUresult cuStreamSynchronize(void *stream) {
   CALL();
-  if (capturing)
+  if (captures(stream) || refused_in_captures())
     return 900;
   ++waits;
   return 0;

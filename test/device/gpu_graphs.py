@@ -58,9 +58,7 @@ def check_tokens(folder):
     def same(result, n):
         with torch.no_grad():
             torch.testing.assert_close(result, module(tokens[n]), rtol=1e-4, atol=1e-4)
-    for n in (77, 500):
-        same(model(tokens[n])[0], n)
-    # More calls than checks that may wait to be read.
+    # More calls than checks that may wait to be read, the first ones of the model.
     graphs = {n: captured(lambda n=n: model(tokens[n])[0], 100) for n in (77, 500)}
     model.synchronize()
     for n in (5000, 2, 77):
@@ -85,7 +83,6 @@ def check_tokens(folder):
 def check_order(folder):
     x, places = torch.randn(64, 20000, device="cuda"), torch.randint(0, 20000, (64, 100), device="cuda")
     model = tcc_torch.Model(opened(folder, Order(), (x.cpu(), places.cpu())))
-    model(x, places)
     graph, results = captured(lambda: model(x, places))
     for _ in range(3):
         x.normal_()

@@ -227,9 +227,9 @@ TCC_API tcc_status tcc_run(tcc_context *context, const DLTensor *const *inputs, 
  * streams. An output may be ended when what reads it was queued in the stream of its run.
  *
  * A run in a stream that is captured in a CUDA graph becomes part of the graph, if the host need
- * not wait in it, after an earlier run with the same shapes. Replays report nothing; the caller
- * sees to it that they and other runs of the context come one after the other, keeps what the run
- * was given and made, and replays no more once the context is destroyed. */
+ * not wait in it. Replays report nothing; the caller sees to it that they and other runs of the
+ * context come one after the other, keeps what the run was given and made, and replays no more
+ * once the context is destroyed. */
 TCC_API tcc_status tcc_run_on(tcc_context *context, const tcc_run_options *options,
                               const DLTensor *const *inputs, uint32_t num_inputs,
                               DLManagedTensor **outputs, uint32_t num_outputs, tcc_error *error);

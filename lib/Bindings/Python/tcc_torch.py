@@ -7,7 +7,7 @@
 A call queues the model in PyTorch's current stream and returns. Outputs whose sizes the inputs tell are made
 by PyTorch; others by the model. Inputs on the CPU are copied over, and make the call wait for its end.
 
-A call can be captured in a torch.cuda.graph after another one with the same shapes.
+A call whose inputs lie on the GPU can be captured in a torch.cuda.graph.
 
 What a model refuses, an index out of range, is found on the GPU: a later call raises it, or synchronize().
 """
