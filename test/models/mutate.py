@@ -1,6 +1,6 @@
 """Damages models in a thousand ways and checks that tcc compiles each or refuses it as it promises.
 
-    mutate.py --count N [--seed S] [--keep DIR] MODEL...
+    mutate.py --count N [--seed S] [--keep DIR] [--flags=...] MODEL...
 
 A mutant may still be a model; then it compiles (exit code 0). Else the exit code is 2, with one short
 `error:` in clean text. Anything else - a signal, exit code 1, 20 seconds, 4 GB - is printed, and the
@@ -220,12 +220,12 @@ def without_core_dump():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def verdict(mutant, folder):
+def verdict(mutant, folder, flags):
     """None, or what tcc did that it must not do."""
     output = folder / "out.so"
     before = sorted(p.name for p in folder.iterdir())
     before_it = resource.getrusage(resource.RUSAGE_CHILDREN)
-    child = subprocess.Popen([tool("tcc"), mutant.name, "-o", output.name, "--cache", ""], cwd=folder,
+    child = subprocess.Popen([tool("tcc"), mutant.name, "-o", output.name, "--cache", "", *flags], cwd=folder,
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=without_core_dump)
     try:
         error = child.communicate(timeout=300)[1]
@@ -259,6 +259,7 @@ def main():
     parser.add_argument("--count", type=int, default=100, help="mutants of each model")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("mutants"))
+    parser.add_argument("--flags", default="", help="options for tcc, such as --arch=sim")
     options = parser.parse_args()
     limit = 4 << 30
     faults = 0
@@ -267,7 +268,7 @@ def main():
             with tempfile.TemporaryDirectory(prefix="tcc-mutant-") as scratch:
                 mutant = pathlib.Path(scratch) / f"model{source.suffix}"
                 write_mutant(f"{source.name} {options.seed + number}", source, mutant)
-                problem = verdict(mutant, pathlib.Path(scratch))
+                problem = verdict(mutant, pathlib.Path(scratch), options.flags.split())
                 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
                 if not problem and peak > limit:
                     problem, limit = f"{peak >> 20} MB", peak
