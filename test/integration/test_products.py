@@ -1,0 +1,59 @@
+"""Products of open rows and of columns that lie along what is summed, beside NumPy's in double precision, on every level of
+instructions that this machine has: single rows, rests of blocks and of vectors, nothing to sum, no row and no column."""
+import unittest
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from compiled import Compiled
+from toolrun import ToolTest, cpu_levels
+
+
+class Products(ToolTest):
+    def write(self, nodes, inputs, outputs, dtype, weights=()):
+        values = [[helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), shape) for name, shape in some]
+                  for some in (inputs, outputs)]
+        graph = helper.make_graph(nodes, "g", *values, [numpy_helper.from_array(value, name) for name, value in weights])
+        path = self.work / "product.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+        return path
+
+    def close(self, actual, left, right):
+        expected = left.astype(np.float64) @ right.astype(np.float64)
+        tolerance = 4e-3 if actual.dtype == np.float16 else 1e-5 if actual.dtype == np.float32 else 1e-12
+        self.assertEqual(actual.shape, expected.shape)
+        np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * (1 + left.shape[-1]) ** 0.5)
+
+    def test_open_rows(self):
+        rng = np.random.default_rng(1)
+        weights = rng.standard_normal((64, 100), dtype=np.float32)
+        path = self.write([helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", ["b", "s", 64])], [("y", ["b", "s", 100])],
+                          np.float32, [("w", weights)])
+        for cpu in [*cpu_levels(), "native"]:
+            with Compiled.build(path, "--cpu", cpu) as compiled:
+                for rows in ((1, 1), (0, 1), (1, 0), (2, 1), (1, 7), (5, 9)):
+                    with self.subTest(cpu=cpu, rows=rows):
+                        x = rng.standard_normal((*rows, 64), dtype=np.float32)
+                        self.close(compiled(x)[0], x, weights)
+
+    def test_columns_along_sums(self):
+        """Stored as they are and turned, alone and in a batch."""
+        rng = np.random.default_rng(2)
+        cases = [(np.float32, shape) for shape in ((2, 2000, 33), (3, 100, 7), (8, 64, 16), (13, 257, 5), (8, 0, 5), (0, 64, 5), (4, 64, 0))]
+        for dtype, (m, k, n) in [*cases, (np.float64, (4, 1000, 10)), (np.float64, (2, 63, 17)), (np.float16, (3, 300, 33))]:
+            for batch in ([], [3]):
+                left, right = rng.standard_normal((*batch, m, k)).astype(dtype), rng.standard_normal((*batch, n, k)).astype(dtype)
+                turn = {"perm": [0, 2, 1] if batch else [1, 0]}
+                path = self.write([helper.make_node("Transpose", ["r"], ["c"], **turn), helper.make_node("MatMul", ["l", "c"], ["y"]),
+                                   helper.make_node("Transpose", ["y"], ["z"], **turn)],
+                                  [("l", left.shape), ("r", right.shape)], [("y", [*batch, m, n]), ("z", [*batch, n, m])], dtype)
+                for cpu in [*cpu_levels(), "native"]:
+                    with self.subTest(dtype.__name__, m=m, k=k, n=n, batch=batch, cpu=cpu), Compiled.build(path, "--cpu", cpu) as compiled:
+                        y, z = compiled(left, right)
+                        self.close(y, left, right.swapaxes(-1, -2))
+                        np.testing.assert_array_equal(z, y.swapaxes(-1, -2))
+
+
+if __name__ == "__main__":
+    unittest.main()
