@@ -8,7 +8,7 @@ namespace tcc::codegen {
 inline constexpr int64_t dotBlock = 768;
 
 /// Whether columns that lie along k are multiplied where they lie: adding up the lanes of each sum
-/// is less then than copying a panel's vectors, or no panel is cut.
+/// takes less time than copying panels would.
 bool multipliesDots(const CpuTarget &cpu, const ContractionShape &shape, unsigned lanes);
 
 } // namespace tcc::codegen
