@@ -13,8 +13,8 @@
 //===----------------------------------------------------------------------===//
 #include "PlaneConv.h"
 #include "ProductSpec.h"
-#include "tcc/Codegen/Cpu/RegisterTile.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Codegen/Cpu/RegisterTile.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -165,26 +165,28 @@ void PlaneEmitter::copyChannels(Index first, Index count) {
     Index from = k.mul(k.add(start, channel), constant(axes[0].input * planeElements));
     Index to = k.mul(channel, constant(cut.channelStride(conv)));
     k.loop(constant(0), constant(axes[0].kernel), constant(1), [&](Index z) {
-      Index slice = k.sub(k.add(k.mul(depth, constant(axes[0].stride)),
-                                k.mul(z, constant(axes[0].dilation))),
-                          constant(axes[0].low));
+      Index slice =
+          k.sub(k.add(k.mul(depth, constant(axes[0].stride)), k.mul(z, constant(axes[0].dilation))),
+                constant(axes[0].low));
       for (auto [number, rest] : llvm::enumerate(across))
-        k.loop(constant(0), constant(copied), constant(1), [&, number = number, rest = rest](Index y) {
-          Index row = k.sub(k.add(k.mul(k.add(line, y), constant(axes[1].stride)), constant(rest)),
-                            constant(axes[1].low));
-          auto inside = [&](Index at, int64_t extent) {
-            return k.compare(arith::CmpIPredicate::ult, at, constant(extent));
-          };
-          Value exists = arith::AndIOp::create(k.builder, k.loc, inside(slice, axes[0].input),
-                                               inside(row, axes[1].input));
-          Index offset = k.add(k.mulAdd(slice, constant(planeElements), from),
-                               k.mul(row, constant(lineElements)));
-          Index plane = k.mulAdd(z, constant(across.size() * along), constant(number * along));
-          Index place = k.add(k.mulAdd(plane, constant(cut.planeStride(conv)), to),
-                              k.mul(y, constant(cut.lineStride(conv))));
-          Index begin = k.sub(k.mul(column, constant(axes[2].stride)), constant(axes[2].low));
-          copyLine(k.address(input, f32, offset), exists, begin, place);
-        });
+        k.loop(
+            constant(0), constant(copied), constant(1), [&, number = number, rest = rest](Index y) {
+              Index row =
+                  k.sub(k.add(k.mul(k.add(line, y), constant(axes[1].stride)), constant(rest)),
+                        constant(axes[1].low));
+              auto inside = [&](Index at, int64_t extent) {
+                return k.compare(arith::CmpIPredicate::ult, at, constant(extent));
+              };
+              Value exists = arith::AndIOp::create(k.builder, k.loc, inside(slice, axes[0].input),
+                                                   inside(row, axes[1].input));
+              Index offset = k.add(k.mulAdd(slice, constant(planeElements), from),
+                                   k.mul(row, constant(lineElements)));
+              Index plane = k.mulAdd(z, constant(across.size() * along), constant(number * along));
+              Index place = k.add(k.mulAdd(plane, constant(cut.planeStride(conv)), to),
+                                  k.mul(y, constant(cut.lineStride(conv))));
+              Index begin = k.sub(k.mul(column, constant(axes[2].stride)), constant(axes[2].low));
+              copyLine(k.address(input, f32, offset), exists, begin, place);
+            });
     });
   });
 }
@@ -203,10 +205,8 @@ Value PlaneEmitter::loadLine(Value source, Index start, bool known) {
   Value first = arith::TruncIOp::create(k.builder, k.loc, k.builder.getI32Type(), k.toI64(start));
   lanes = arith::AddIOp::create(k.builder, k.loc, lanes, k.broadcast(first, count));
   Value extent = arith::ConstantOp::create(
-      k.builder, k.loc,
-      DenseElementsAttr::get(integers, static_cast<int32_t>(conv.axes[2].input)));
-  Value mask =
-      arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::ult, lanes, extent);
+      k.builder, k.loc, DenseElementsAttr::get(integers, static_cast<int32_t>(conv.axes[2].input)));
+  Value mask = arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::ult, lanes, extent);
   return LLVM::MaskedLoadOp::create(k.builder, k.loc, type, pointer, mask, k.zero(type),
                                     k.builder.getI32IntegerAttr(4));
 }
@@ -232,8 +232,8 @@ void PlaneEmitter::copyLine(Value source, Value inside, Index start, Index to) {
     k.loop(constant(0), end, step, [&](Index at) {
       Index from = k.add(start, k.mul(at, constant(stride)));
       Value low = k.compare(arith::CmpIPredicate::sge, from, constant(0));
-      Value high = k.compare(arith::CmpIPredicate::sle, k.add(from, constant(taken)),
-                             constant(axis.input));
+      Value high =
+          k.compare(arith::CmpIPredicate::sle, k.add(from, constant(taken)), constant(axis.input));
       Value whole = arith::AndIOp::create(k.builder, k.loc, low, high);
       k.ifThenElse(
           whole, [&] { store(loadLine(source, from, /*known=*/true), at); },
@@ -300,8 +300,8 @@ void PlaneEmitter::emitTile(Index filter, unsigned rows, Index pixel, unsigned v
     SmallVector<Value> accs = llvm::to_vector(in), loaded;
     Value offset = k.load(i64, k.address(table, i64, term));
     auto pointer = LLVM::LLVMPointerType::get(k.builder.getContext());
-    Value at = LLVM::GEPOp::create(k.builder, k.loc, pointer, f32, pixels,
-                                   ArrayRef<LLVM::GEPArg>{offset});
+    Value at =
+        LLVM::GEPOp::create(k.builder, k.loc, pointer, f32, pixels, ArrayRef<LLVM::GEPArg>{offset});
     for (unsigned v = 0; v < vectors; ++v)
       loaded.push_back(k.load(vectorType(), k.address(at, f32, constant(v * cut.lanes))));
     Value element = k.address(row, f32, term);

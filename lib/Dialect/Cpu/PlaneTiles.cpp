@@ -54,8 +54,8 @@ std::optional<PlaneConv> planeConv(prim::ConvOp op) {
   conv.channels = w.getDimSize(1);
   conv.filters = w.getDimSize(0) / conv.groups;
   for (int64_t i = 0; i < spatial; ++i)
-    conv.axes[3 - spatial + i] = {x.getDimSize(i + 2),   y.getDimSize(i + 2), w.getDimSize(i + 2),
-                                  op.getStrides()[i],    op.getDilations()[i], op.getLow()[i]};
+    conv.axes[3 - spatial + i] = {x.getDimSize(i + 2), y.getDimSize(i + 2),  w.getDimSize(i + 2),
+                                  op.getStrides()[i],  op.getDilations()[i], op.getLow()[i]};
   return conv;
 }
 
@@ -160,9 +160,9 @@ static double channelsLastCycles(const CpuTarget &cpu, prim::ConvOp op, const Pl
   // A pointer for each tap of a pixel, and few channels behind it.
   double reads = 0;
   if (conv.taps() > 1)
-    reads = pixels * conv.groups * conv.taps() *
-            (conv.channels < kFewChannels && conv.groups > 1 ? kGathered + kTapPointer
-                                                             : kTapPointer);
+    reads =
+        pixels * conv.groups * conv.taps() *
+        (conv.channels < kFewChannels && conv.groups > 1 ? kGathered + kTapPointer : kTapPointer);
   return products + reads + kMoved * (double(x.getNumElements()) + double(y.getNumElements()));
 }
 

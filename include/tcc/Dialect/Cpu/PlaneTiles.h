@@ -3,10 +3,10 @@
 // A vector of filters has as many lanes as there are: of 17 filters, or of 5 in each group, most of
 // the last one is computed for nothing, and input and result are turned to channels last for it.
 // Here channels stay planes. A task copies the lines of its input that a block of output lines
-// reads, with zeros where they leave the image, and those that strides tell apart each to a plane of
-// its own: every tap of every pixel is then a constant away from the first one. Register tiles are
-// filters by vectors of pixels, which run on from line to line across the ends of the copied lines;
-// what is computed there is not stored.
+// reads, with zeros where they leave the image, and those that strides tell apart each to a plane
+// of its own: every tap of every pixel is then a constant away from the first one. Register tiles
+// are filters by vectors of pixels, which run on from line to line across the ends of the copied
+// lines; what is computed there is not stored.
 //
 // Layout decides for them (prefersPlaneTiles) and leaves the convolution's channels first; the
 // schedule records the cut (planeCut).
