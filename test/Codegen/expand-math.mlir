@@ -204,3 +204,21 @@ func.func @pairs(%x: vector<8xbf16>, %y: vector<8xf32>) -> vector<8xbf16> {
   %2 = arith.truncf %1 : vector<8xf32> to vector<8xbf16>
   return %2 : vector<8xbf16>
 }
+
+// What was f16 before is rounded in f32, also if LLVM would rather round f16 element by element: the
+// sign is taken from what is rounded.
+// CHECK-LABEL: func @rounded_halves
+// CHECK: %[[WIDE:.*]] = arith.extf
+// CHECK: math.floor %[[WIDE]]
+// CHECK: arith.ori
+// CHECK: arith.truncf
+// LANES-LABEL: func @rounded_halves
+// LANES: math.floor
+// LANES-NOT: arith.ori
+// LANES: return
+func.func @rounded_halves(%x: vector<8xf16>) -> vector<8xf16> {
+  %wide = arith.extf %x : vector<8xf16> to vector<8xf32>
+  %0 = math.floor %wide : vector<8xf32>
+  %1 = arith.truncf %0 : vector<8xf32> to vector<8xf16>
+  return %1 : vector<8xf16>
+}

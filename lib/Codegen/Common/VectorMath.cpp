@@ -127,6 +127,17 @@ SmallVector<Value> expand(Operation *op, Emitter &e) {
     constexpr int64_t kSign = 0x80000000;
     return {vmath::fromBits((bits(in(0)) & ~kSign) | (bits(in(1)) & kSign)).v};
   }
+  // Rounded to f16, LLVM would round what was f16 before there, element by element. The sign is
+  // that of x in any case; taking it is a second use.
+  auto before =
+      op->getNumOperands() == 1 ? op->getOperand(0).getDefiningOp<arith::ExtFOp>() : nullptr;
+  if (isa<math::RoundEvenOp, math::FloorOp, math::CeilOp, math::TruncOp>(op) &&
+      !e.options.hasScalarLanes && before && getElementTypeOrSelf(before.getIn()).isF16() &&
+      getElementTypeOrSelf(op->getResult(0)).isF32()) {
+    constexpr int64_t kSign = 0x80000000;
+    Fp whole{&e, e.builder.clone(*op)->getResult(0)};
+    return {vmath::fromBits((bits(whole) & ~kSign) | (bits(in(0)) & kSign)).v};
+  }
   if (auto found = unaryFunctions().find(op->getName().getStringRef());
       found != unaryFunctions().end()) {
     if (found->second.native && !narrow)

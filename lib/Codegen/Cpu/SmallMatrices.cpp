@@ -1,9 +1,9 @@
 //===- SmallMatrices.cpp - Many matrices of few rows, one a lane ----------===//
 //
-// Rows of a few elements fill a part of a vector, and each step waits for the one before. Of a batch
-// of such matrices, as many as a vector has lanes are done at once: all of their elements are in
-// registers, rows change places by choices, and every lane takes the steps that MatrixKernel takes
-// for a matrix alone, so that results do not depend on who is beside whom.
+// Rows of a few elements fill a part of a vector, and each step waits for the one before. Of a
+// batch of such matrices, as many as a vector has lanes are done at once: all of their elements are
+// in registers, rows change places by choices, and every lane takes the steps that MatrixKernel
+// takes for a matrix alone, so that results do not depend on who is beside whom.
 //
 //===----------------------------------------------------------------------===//
 #include "MatrixTask.h"

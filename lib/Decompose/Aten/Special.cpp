@@ -65,58 +65,57 @@ LogicalResult logNdtr(AtenNode &a) {
   return a.give(b.select(b.compare(P::lt, x, -1.0), low, high));
 }
 
-/// Where the normal distribution function of t < 0 is p, small: 2 p - 1 would lose digits of p. By
-/// quotients of r = sqrt(-log p), to 2^-52 (Wichura 1988, algorithm AS 241); p below e^-25, which
-/// few are, has one of its own.
-Value normalTail(PrimBuilder &b, Value p) {
-  constexpr double kNear[] = {1.42343711074968357734e0,  4.63033784615654529590e0,
-                              5.76949722146069140550e0,  3.64784832476320460504e0,
-                              1.27045825245236838258e0,  2.41780725177450611770e-1,
-                              2.27238449892691845833e-2, 7.74545014278341407640e-4};
-  constexpr double kUnderNear[] = {1,
-                                   2.05319162663775882187e0,
-                                   1.67638483018380384940e0,
-                                   6.89767334985100004550e-1,
-                                   1.48103976427480074590e-1,
-                                   1.51986665636164571966e-2,
-                                   5.47593808499534494600e-4,
-                                   1.05075007164441684324e-9};
-  constexpr double kFar[] = {6.65790464350110377720e0,  5.46378491116411436990e0,
-                             1.78482653991729133580e0,  2.96560571828504891230e-1,
-                             2.65321895265761230930e-2, 1.24266094738807843860e-3,
-                             2.71155556874348757815e-5, 2.01033439929228813265e-7};
-  constexpr double kUnderFar[] = {1,
-                                  5.99832206555887937690e-1,
-                                  1.36929880922735805310e-1,
-                                  1.48753612908506148525e-2,
-                                  7.86869131145613259100e-4,
-                                  1.84631831751005468180e-5,
-                                  1.42151175831644588870e-7,
-                                  2.04426310338993978564e-15};
-  Value r = b.sqrt(b.neg(b.log(p))), isNear = b.compare(P::le, r, 5.0);
-  Value z = b.select(isNear, b.sub(r, 1.6), b.sub(r, 5.0));
-  // One polynomial whose coefficients are chosen, for both.
-  auto chosen = [&](ArrayRef<double> near, ArrayRef<double> far) {
+/// Where the normal distribution function is p: quotients of polynomials, near 1/2 of the distance
+/// from there, else of r = sqrt(-log) of what is left to the nearer end, to 2^-52 (Wichura 1988,
+/// algorithm AS 241). The coefficients of the three are chosen, for one polynomial.
+LogicalResult ndtri(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  constexpr int kCount = 8;
+  static constexpr double kOver[3][kCount] = {
+      {3.3871328727963666080e0, 1.3314166789178437745e+2, 1.9715909503065514427e+3,
+       1.3731693765509461125e+4, 4.5921953931549871457e+4, 6.7265770927008700853e+4,
+       3.3430575583588128105e+4, 2.5090809287301226727e+3},
+      {1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
+       3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
+       2.27238449892691845833e-2, 7.74545014278341407640e-4},
+      {6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
+       2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+       2.71155556874348757815e-5, 2.01033439929228813265e-7}};
+  static constexpr double kUnder[3][kCount] = {
+      {1, 4.2313330701600911252e+1, 6.8718700749205790830e+2, 5.3941960214247511077e+3,
+       2.1213794301586595867e+4, 3.9307895800092710610e+4, 2.8729085735721942674e+4,
+       5.2264952788528545610e+3},
+      {1, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1,
+       1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4,
+       1.05075007164441684324e-9},
+      {1, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2,
+       7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7,
+       2.04426310338993978564e-15}};
+  Value p = doubles(a, "self"), q = b.sub(p, 0.5), one = b.scalar(1, b.elem(p));
+  Value isMiddle = b.compare(P::le, b.abs(q), 0.425);
+  Value r = b.sqrt(b.neg(b.log(b.minimum(p, b.sub(one, p)))));
+  Value isNear = b.compare(P::le, r, 5.0);
+  auto chosen = [&](Value middle, Value near, Value far) {
+    return b.select(isMiddle, middle, b.select(isNear, near, far));
+  };
+  auto all = [&](double v) { return b.full(b.dims(p), v, b.elem(p)); };
+  Value inside = b.neg(b.sub(b.mul(q, q), 0.180625));
+  Value z = chosen(inside, b.sub(r, 1.6), b.sub(b.minimum(r, 100.0), 5.0));
+  auto polynomial = [&](const double (&c)[3][kCount]) {
     Value sum;
-    for (auto [x, y] : llvm::zip(llvm::reverse(near), llvm::reverse(far))) {
-      Value c = x == y ? b.scalar(x, b.elem(p))
-                       : b.select(isNear, b.full(b.dims(p), x, b.elem(p)),
-                                  b.full(b.dims(p), y, b.elem(p)));
-      sum = sum ? b.add(b.mul(sum, z), c) : c;
+    for (int k = kCount; k-- > 0;) {
+      bool same = c[0][k] == c[1][k] && c[1][k] == c[2][k];
+      Value next = same ? all(c[0][k]) : chosen(all(c[0][k]), all(c[1][k]), all(c[2][k]));
+      sum = sum ? b.add(b.mul(sum, z), next) : next;
     }
     return sum;
   };
-  return b.neg(b.div(chosen(kNear, kFar), chosen(kUnderNear, kUnderFar)));
-}
-
-LogicalResult ndtri(AtenNode &a) {
-  PrimBuilder &b = a.b;
-  constexpr double kSmall = 0.05;
-  Value x = doubles(a, "self");
-  Value whole = b.mul(b.unary<prim::ErfinvOp>(b.sub(b.mul(x, 2.0), 1.0)), std::numbers::sqrt2);
-  Value isTail = b.binary<prim::AndOp>(b.compare(P::gt, x, 0.0), b.compare(P::lt, x, kSmall));
-  Value inside = b.select(isTail, x, b.scalar(kSmall, b.elem(x)));
-  return a.give(b.select(isTail, normalTail(b, inside), whole));
+  Value sign = b.select(b.compare(P::lt, q, 0.0), b.neg(one), one);
+  Value size = b.div(polynomial(kOver), polynomial(kUnder));
+  // At 0 and 1 r is infinite; where there is no logarithm, NaN.
+  size = b.select(b.compare(P::eq, r, std::numeric_limits<double>::infinity()), r, size);
+  size = b.select(b.predicate<prim::IsNanOp>(r), r, size);
+  return a.give(b.mul(size, b.select(isMiddle, q, sign)));
 }
 
 /// Sum over k >= 0 of (q + k)^-s: the first terms, then Euler and Maclaurin's. `minusPower(x)` is
