@@ -170,7 +170,7 @@ function("complex", lambda self, x: [
     torch.fft.rfft(x).abs(), torch.view_as_real(torch.fft.fft2(x)), torch.fft.irfft(torch.fft.rfft(x) * self.w, n=8),
     torch.stft(x, 8, 4, window=self.buffer_window, return_complex=True).abs().pow(2),
     torch.view_as_complex(x.unflatten(1, (4, 2))).prod(0), torch.view_as_complex(x.unflatten(1, (4, 2))).cumprod(0)],
-    rows(8), [(2,), (7,), (1,)], w=lambda: torch.randn(5), buffer_window=lambda: torch.hann_window(8))
+    rows(8), [(2,), (1,), (7,)], w=lambda: torch.randn(5), buffer_window=lambda: torch.hann_window(8))
 function("sampling", lambda self, x: [
     torch.topk(x, 3).values, torch.topk(x, 3).indices, x.sort(-1, descending=True).values.cumsum(-1), x.argmax(-1),
     torch.where(x < torch.topk(x, 2).values[..., -1:], -torch.inf, x).softmax(-1),
