@@ -165,21 +165,28 @@ void ProgramBuilder::convertLaunch(kernel::LaunchOp launch) {
     host::KernelOp kernel = kernels.kernelOf(launch);
     host::LaunchOp::create(b, kernel.getSymName(), inputs, outs, launch.getOnHostAttr());
   };
-  auto bySize = dyn_cast_or_null<kernel::BySizeAttr>(launch.getScheduleAttr());
-  if (!bySize)
-    return start(launch);
-  Value below = arith::ConstantIndexOp::create(b, bySize.getBelow());
-  Value isSmall =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, elementsOf(launch.getResult(0)), below);
-  auto branch = scf::IfOp::create(b, isSmall, /*withElseRegion=*/true);
-  for (auto [block, schedule] : {std::pair(branch.thenBlock(), bySize.getSmall()),
-                                 std::pair(branch.elseBlock(), bySize.getLarge())}) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(block);
-    launch.setScheduleAttr(schedule);
-    start(launch);
-  }
-  launch.setScheduleAttr(bySize);
+  kernel::Schedule given = launch.getScheduleAttr();
+  Value elements;
+  std::function<void(kernel::Schedule)> startAs = [&](kernel::Schedule schedule) {
+    auto bySize = dyn_cast_or_null<kernel::BySizeAttr>(schedule);
+    if (!bySize) {
+      launch.setScheduleAttr(schedule);
+      return start(launch);
+    }
+    Value below = arith::ConstantIndexOp::create(b, bySize.getBelow());
+    if (!elements)
+      elements = elementsOf(launch.getResult(0));
+    Value isSmall = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, elements, below);
+    auto branch = scf::IfOp::create(b, isSmall, /*withElseRegion=*/true);
+    for (auto [block, part] : {std::pair(branch.thenBlock(), bySize.getSmall()),
+                               std::pair(branch.elseBlock(), bySize.getLarge())}) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(block);
+      startAs(part);
+    }
+  };
+  startAs(given);
+  launch.setScheduleAttr(given);
 }
 
 /// What lies on both sides, or on the right one, is not copied.

@@ -144,6 +144,34 @@ class SimulatedDevice(ToolTest):
         kernels = json.loads((self.work / "model.so.json").read_text())["kernels"]
         self.assertEqual([kernel["code"][0]["threads"] for kernel in kernels], [64, 256])
 
+    def test_open_rows(self):
+        """An exact product of open rows takes the schedule for as many as a run has, and blocks share its sums."""
+        random = np.random.default_rng(3)
+        w = random.standard_normal((300, 72)).astype(np.float32)
+        path = self.write(helper.make_model(helper.make_graph(
+            [helper.make_node("MatMul", ["x", "w"], ["y"], name="dot")], "g",
+            [helper.make_tensor_value_info("x", FLOAT, ["n", 300])], [helper.make_tensor_value_info("y", FLOAT, ["n", 72])],
+            [helper.make_tensor("w", FLOAT, w.shape, w.flatten())]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+        self.compiles(path, "--arch", "sim", "--stop-after", "schedule", "-o", "scheduled.mlir")
+        self.assertIn("large = #kernel.by_size<", (self.work / "scheduled.mlir").read_text())
+        for rows in (1, 32, 33, 128, 129, 512, 513, 1025):
+            x = random.standard_normal((rows, 300)).astype(np.float32)
+            y, = self.outputs(path, {"x": x}, "--arch", "sim")
+            np.testing.assert_allclose(y, x @ w, rtol=1e-4, atol=1e-4)
+
+    def test_few_rows_at_odd_places(self):
+        """Few rows, and columns, whose elements are read one by one: whole rounds of steps, and what is left."""
+        random = np.random.default_rng(4)
+        for rows, inner, columns in ((3, 1001, 50), (1, 129, 5), (2, 5003, 3)):
+            x, w = (random.standard_normal(shape).astype(np.float32) for shape in ((rows, inner), (columns, inner)))
+            path = self.write(helper.make_model(helper.make_graph(
+                [helper.make_node("Gemm", ["x", "w"], ["y"], name="dot", transB=1)], "g",
+                [helper.make_tensor_value_info("x", FLOAT, x.shape), helper.make_tensor_value_info("w", FLOAT, w.shape)],
+                [helper.make_tensor_value_info("y", FLOAT, [rows, columns])]),
+                opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+            y, = self.outputs(path, {"x": x, "w": w}, "--arch", "sim")
+            np.testing.assert_allclose(y, x @ w.T, rtol=1e-4, atol=1e-3)
+
     def test_filters(self):
         """Filters that are rearranged for matrix units: joined pixels, joined groups, a filter for each channel."""
         for image, weights, attributes in (

@@ -49,8 +49,8 @@ struct Problem {
   const GpuArch &arch;
   std::optional<DirectOperand> left, right;
 
-  Problem(prim::DotOp dot, Type element, const GpuArch &arch)
-      : sizes(ProductSizes::of(dot)), arch(arch), left(directOperand(dot, 0, element)),
+  Problem(prim::DotOp dot, const ProductSizes &sizes, Type element, const GpuArch &arch)
+      : sizes(sizes), arch(arch), left(directOperand(dot, 0, element)),
         right(directOperand(dot, 1, element)) {}
   bool known() const {
     return sizes.batch > 0 && sizes.rows > 0 && sizes.columns > 0 && sizes.inner > 0;
@@ -108,12 +108,12 @@ static void choose(ScheduleChoice &s, const AheadTile &t, int64_t split, int64_t
 
 /// Calls `visit` with numbers of blocks that share a tile, and the rounds of each, in which no
 /// block has nothing.
-static void forSplits(const AheadTile &t, int64_t tiles, int64_t inner,
+static void forSplits(const AheadTile &t, int64_t tiles, const ProductSizes &sizes,
                       function_ref<void(int64_t, int64_t)> visit) {
   // Many threads have no registers left for the parts of many blocks.
   constexpr int64_t kFewest = 4, kManyThreads = 256; // slices of a block
-  int64_t most = t.threads < kManyThreads ? 8 : 2;
-  int64_t slices = llvm::divideCeil(inner, t.depth);
+  int64_t most = !sizes.shares ? 1 : t.threads < kManyThreads ? 8 : 2;
+  int64_t slices = llvm::divideCeil(sizes.inner, t.depth);
   // LLVM unrolls what adds up the parts, and of numbers that are no power of two it spills.
   for (int64_t split = 1; split <= most; split *= 2) {
     int64_t among = split * t.parts, rounds = llvm::divideCeil(slices, among);
@@ -124,8 +124,8 @@ static void forSplits(const AheadTile &t, int64_t tiles, int64_t inner,
   }
 }
 
-double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &arch,
-                            double against) {
+double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSizes &sizes,
+                            const GpuArch &arch, double against) {
   // Fitted to 580 schedules of 39 products on an H200, in cycles of a multiprocessor: off by 6 % of
   // those that matter. Issue slots: a multiply-add has one, a read of 16 bytes a bit less; what is
   // brought and lies along k takes more of an element, and what lies across hides. How much of its
@@ -143,7 +143,7 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &a
       {128, 64, 16, 128, 8, 1, 0},   {64, 64, 8, 128, 16, 1, 0},   {128, 128, 16, 256, 16, 1, 3},
       {128, 64, 16, 128, 8, 2, 3},   {64, 128, 16, 128, 16, 1, 3}, {64, 128, 8, 64, 8, 1, 4},
       {64, 64, 8, 128, 16, 1, 3},    {32, 64, 16, 32, 8, 4, 3}};
-  Problem p(dot, Float32Type::get(dot.getContext()), arch);
+  Problem p(dot, sizes, Float32Type::get(dot.getContext()), arch);
   constexpr int64_t kFew = 64; // rows or columns, of which smaller tiles are made
   if (!p.known() || std::min(p.sizes.rows, p.sizes.columns) < kFew)
     return 0;
@@ -169,7 +169,7 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &a
            warps = double(t.threads) * t.parts / GpuArch::warp;
     double issued = t.depth * (ownRows * ownColumns + kRead * (ownRows + ownColumns) / 4) +
                     (t.stages ? kBringCopied : kBring) * alongK / t.threads + kRound;
-    forSplits(t, tiles, p.sizes.inner, [&](int64_t split, int64_t rounds) {
+    forSplits(t, tiles, p.sizes, [&](int64_t split, int64_t rounds) {
       int64_t each = llvm::divideCeil(tiles * split, arch.multiprocessors),
               most = t.resident(4, false, split > 1);
       auto together = double(std::min(most, each));
@@ -204,7 +204,8 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &a
   return least < against ? least : 0;
 }
 
-bool device::unitsProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &arch) {
+bool device::unitsProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSizes &sizes,
+                          const GpuArch &arch) {
   // Of f64 on an H200, fitted to 145 schedules of eleven products: multiply-adds of a
   // multiprocessor in a cycle, and what reads of shared memory take beside them; more where it has
   // four warps, or eight; what 16 of k take to come. Then as above.
@@ -215,7 +216,7 @@ bool device::unitsProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &arc
                                   {32, 64, 16, 128, 8, 1, 4},
                                   {32, 32, 32, 128, 8, 1, 4},
                                   {32, 32, 16, 128, 8, 1, 5}};
-  Problem p(dot, Float64Type::get(dot.getContext()), arch);
+  Problem p(dot, sizes, Float64Type::get(dot.getContext()), arch);
   if (!p.known())
     return false;
   double least = 0;
@@ -228,7 +229,7 @@ bool device::unitsProduct(ScheduleChoice &s, prim::DotOp dot, const GpuArch &arc
            ownColumns = 4.0 * t.columns / t.across;
     double work = t.rows * t.columns * t.depth / kMultiply +
                   kRead * warps * (ownRows + ownColumns) * t.depth / 16;
-    forSplits(t, tiles, p.sizes.inner, [&](int64_t split, int64_t rounds) {
+    forSplits(t, tiles, p.sizes, [&](int64_t split, int64_t rounds) {
       int64_t each = llvm::divideCeil(tiles * split, arch.multiprocessors),
               most = t.resident(8, true, split > 1);
       auto together = double(std::min(most, each));

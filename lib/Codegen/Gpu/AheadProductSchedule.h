@@ -18,9 +18,11 @@ unsigned residentProducts(kernel::LaunchOp launch, Schedule schedule, const GpuA
 
 /// A tile of a product of f32 that costs less than `against`, in cycles; gives what it costs, or 0
 /// with nothing chosen.
-double aheadProduct(ScheduleChoice &choice, prim::DotOp dot, const GpuArch &arch, double against);
+double aheadProduct(ScheduleChoice &choice, prim::DotOp dot, const ProductSizes &sizes,
+                    const GpuArch &arch, double against);
 
 /// A tile of a product of f64 for matrix units; false, with nothing chosen, where there is none.
-bool unitsProduct(ScheduleChoice &choice, prim::DotOp dot, const GpuArch &arch);
+bool unitsProduct(ScheduleChoice &choice, prim::DotOp dot, const ProductSizes &sizes,
+                  const GpuArch &arch);
 
 } // namespace tcc::codegen::device

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "AheadProductSchedule.h"
+#include "MatrixTile.h"
 #include "OperandTile.h"
 #include "ScheduleChoice.h"
 
@@ -155,7 +156,7 @@ static double tileProduct(ScheduleChoice &s, const ProductSizes &sizes, const Gp
                    kMemory = 1040, kInOne = 16.7, kBlock = 800, kAdd = 196, kMeeting = 2070,
                    kL2 = 16, kLast = 0.17, kSurely = 1.03;
   constexpr int64_t kThreads = 256, kStatic = 48 << 10, kShared = 227 << 10, kOfSystem = 1024,
-                    kResident = 2048, kBlocks = 32, kFewest = 4, kMost = 16;
+                    kResident = 2048, kBlocks = 32, kFewest = 4, kFine = 16, kMost = 128;
   constexpr unsigned kGroup = 4; // elements of 16 bytes
   constexpr GroupTile kTiles[] = {{128, 128, 256}, {128, 64, 128}, {64, 128, 128},
                                   {64, 64, 64},    {128, 32, 64},  {32, 128, 64},
@@ -183,7 +184,9 @@ static double tileProduct(ScheduleChoice &s, const ProductSizes &sizes, const Gp
     bool cold = operandBytes >= arch.l2Bytes * 4 / 5;
     // Groups of a block share what they leave for other blocks evenly.
     bool even = sums / tile.threads / kGroup % parts == 0;
-    for (int64_t split = 1; split <= kMost; ++split) {
+    // Of many parts not each number is worth a look.
+    for (int64_t split = 1; split <= (sizes.shares ? kMost : 1);
+         split += std::max<int64_t>(1, split / kFine * 4)) {
       int64_t among = split * parts, rounds = llvm::divideCeil(slices, among);
       if (split > 1 &&
           (!even || among * kFewest > slices || tiles > int64_t(kCounterBytes / sizeof(int32_t))))
@@ -291,7 +294,9 @@ static double groupProduct(ScheduleChoice &s, const ProductSizes &sizes, const G
   return least < against * kSurely ? least : against;
 }
 
-void device::scheduleExactProduct(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+/// The same of a product of such sizes.
+static void scheduleExact(ScheduleChoice &s, kernel::LaunchOp launch, const ProductSizes &sizes,
+                          const GpuArch &arch) {
   constexpr int64_t kLarge = 128, kShort = 512;
   constexpr double kSurely = 0.97; // of estimates that were fitted apart
   // What the older ones leave out: what begins and ends, and what is stored, by byte.
@@ -304,13 +309,12 @@ void device::scheduleExactProduct(ScheduleChoice &s, kernel::LaunchOp launch, co
   Type sum = computeType(sumType(result.getElementType()));
   auto dot = dyn_cast<prim::DotOp>(op);
   if (sum.getIntOrFloatBitWidth() > 32) {
-    if (dot && sumsOnUnits(sum, arch) && unitsProduct(s, dot, arch))
+    if (dot && sumsOnUnits(sum, arch) && unitsProduct(s, dot, sizes, arch))
       return;
     s.depth = sumsOnUnits(sum, arch) ? 16 : 8;
     splitProduct(s, launch, arch);
     return;
   }
-  ProductSizes sizes = ProductSizes::of(op);
   double cost = dot && readsMemory(dot) ? tileProduct(s, sizes, arch) : 0;
   if (cost > 0) {
     // What smaller tiles were fitted to has short sums.
@@ -319,7 +323,7 @@ void device::scheduleExactProduct(ScheduleChoice &s, kernel::LaunchOp launch, co
     if (llvm::all_of(op->getOperandTypes(), [](Type type) {
           return cast<RankedTensorType>(type).getElementType().isF32();
         }))
-      aheadProduct(s, dot, arch,
+      aheadProduct(s, dot, sizes, arch,
                    kSurely * (cost + kStart +
                               kOut * 4 * double(sizes.batch * sizes.rows * sizes.columns) /
                                   double(arch.multiprocessors)));
@@ -335,4 +339,85 @@ void device::scheduleExactProduct(ScheduleChoice &s, kernel::LaunchOp launch, co
     cost = splitProduct(s, launch, arch);
   if (cost > 0)
     groupProduct(s, sizes, arch, cost);
+}
+
+/// What is known of a matrix product of weights, or of others, whose rows alone are open.
+static std::optional<ProductSizes> openRows(kernel::LaunchOp launch) {
+  auto dot = dyn_cast<prim::DotOp>(productOf(launch));
+  if (!dot || !readsMemory(dot) || !isEpilogue(launch, dot) ||
+      computeType(sumType(tensorType(dot.getResult()).getElementType())).getIntOrFloatBitWidth() !=
+          32)
+    return std::nullopt;
+  ProductSizes sizes = ProductSizes::of(dot);
+  bool open = sizes.rows < 0 && sizes.batch > 0 && sizes.columns > 0 && sizes.inner > 0;
+  return open ? std::optional(sizes) : std::nullopt;
+}
+
+void device::scheduleExactProduct(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+  constexpr int64_t kMany = 4096; // of open rows, beyond those of scheduleFewExactRows
+  ProductSizes sizes = ProductSizes::of(productOf(launch));
+  if (std::optional<ProductSizes> open = openRows(launch)) {
+    sizes = *open;
+    sizes.rows = kMany;
+    sizes.shares = false;
+  }
+  scheduleExact(s, launch, sizes, arch);
+}
+
+/// Whether indices of a launch fit into 32 bits in runs of up to so many open rows of its product.
+static bool fitsWords(kernel::LaunchOp launch, int64_t rows) {
+  constexpr int64_t kMost = int64_t(1) << 30;
+  // An extent that is open is part of the rows, unless an operator says otherwise.
+  auto fits = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return !type.isInteger(64);
+    int64_t elements = tensor.getNumDynamicDims() ? rows : 1;
+    for (int64_t extent : tensor.getShape())
+      elements *= ShapedType::isDynamic(extent) ? 1 : std::min(extent, kMost);
+    return tensor.getNumDynamicDims() < 2 && elements < kMost;
+  };
+  auto keepsRows = [](Operation &op) {
+    if (op.getNumResults() != 1 || isa<prim::DotOp, prim::BroadcastOp, prim::ReshapeOp>(op))
+      return true;
+    auto result = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+    return llvm::all_of(op.getOperandTypes(), [&](Type type) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      return tensor && result && tensor.getShape() == result.getShape();
+    });
+  };
+  return llvm::all_of(launch->getOperandTypes(), fits) &&
+         llvm::all_of(launch.getBody().front(), [&](Operation &op) {
+           return keepsRows(op) && llvm::all_of(op.getResultTypes(), fits);
+         });
+}
+
+SmallVector<FewRows> device::scheduleFewExactRows(kernel::LaunchOp launch, Schedule many,
+                                                  const GpuArch &arch) {
+  // Runs of up to so many rows take what is best for as many.
+  constexpr int64_t kTypical[] = {32, 128, 512, 1024};
+  std::optional<ProductSizes> sizes = openRows(launch);
+  if (!sizes)
+    return {};
+  SmallVector<FewRows> all;
+  for (int64_t rows : kTypical) {
+    sizes->rows = rows;
+    ScheduleChoice choice;
+    choice.indexBits = fitsWords(launch, rows) ? 32 : many.getIndexBits();
+    scheduleExact(choice, launch, *sizes, arch);
+    FewRows few{choice.attr(launch.getContext()), rows * sizes->batch * sizes->columns + 1};
+    // Of the same but for the memory that blocks meet in, the larger one is for both.
+    auto without = [&](Schedule s) {
+      ScheduleChoice same(s);
+      same.scratchBytes = 0;
+      return same.attr(launch.getContext());
+    };
+    if (!all.empty() && without(all.back().schedule) == without(few.schedule))
+      all.back() = few;
+    else
+      all.push_back(few);
+  }
+  while (!all.empty() && all.back().schedule == many)
+    all.pop_back();
+  return all;
 }

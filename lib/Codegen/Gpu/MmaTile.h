@@ -13,6 +13,7 @@ namespace tcc::codegen::device {
 /// Extents of the matrices that a product or convolution is; -1: not known.
 struct ProductSizes {
   int64_t batch = 1, rows = 1, columns = 1, inner = 1;
+  bool shares = true; ///< blocks may share what a tile sums, for so many tiles there are at most
 
   static ProductSizes of(mlir::Operation *product);
 };

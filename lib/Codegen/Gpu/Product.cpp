@@ -303,6 +303,7 @@ std::pair<Value, Value> device::tileIn(KernelFrame &f, Value number, Value tiles
 void device::shareSums(KernelFrame &f, Value tile, Value part, ArrayRef<Value> sums, Type sum,
                        function_ref<void(ValueRange)> finish) {
   constexpr unsigned kTogether = 4, kAligned = 16; // sums, bytes
+  constexpr unsigned kMany = 16, kHeld = 64;       // parts; numbers
   ImplicitLocOpBuilder &b = f.b;
   auto some = VectorType::get({kTogether}, sums[0].getType());
   Value split = f.e.index(f.schedule.getSplit()), threads = f.e.index(f.schedule.getThreads());
@@ -318,20 +319,37 @@ void device::shareSums(KernelFrame &f, Value tile, Value part, ArrayRef<Value> s
   }
   f.inLastBlock(tile, f.schedule.getSplit(), [&] {
     Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(sums[0].getType())));
-    SmallVector<Value> none(sums.size(), zero);
-    auto loop = scf::ForOp::create(b, f.e.index(0), split, f.e.index(1), none);
-    {
+    SmallVector<Value> totals(sums.size(), zero);
+    // Of many parts, those of a few blocks are on their way where a thread has registers for them.
+    unsigned atOnce = f.schedule.getSplit() > kMany ? std::max<size_t>(1, kHeld / sums.size()) : 1;
+    unsigned all = f.schedule.getSplit(), whole = all / atOnce * atOnce;
+    for (auto [begin, end, parts] : {std::tuple(0u, whole, atOnce), std::tuple(whole, all, 1u)}) {
+      if (begin == end)
+        continue;
+      auto loop = scf::ForOp::create(b, f.e.index(begin), f.e.index(end), f.e.index(parts), totals);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
-      SmallVector<Value> totals(loop.getRegionIterArgs());
-      for (unsigned i = 0; i < totals.size(); i += kTogether) {
-        Value values = LLVM::LoadOp::create(b, some, placeOf(loop.getInductionVar(), i), kAligned);
+      totals.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+      auto read = [&](unsigned n, unsigned i) {
+        Value of = f.e.addIndex(loop.getInductionVar(), f.e.index(n));
+        return Value(LLVM::LoadOp::create(b, some, placeOf(of, i), kAligned));
+      };
+      auto add = [&](Value values, unsigned i) {
         for (unsigned j = 0; j < kTogether; ++j)
           totals[i + j] = emitCombine(b, prim::ReduceKind::sum, sum, totals[i + j],
                                       vector::ExtractOp::create(b, values, int64_t(j)));
-      }
+      };
+      SmallVector<Value> later; // of all blocks but the last of these
+      for (unsigned n = 0; n + 1 < parts; ++n)
+        for (unsigned i = 0; i < totals.size(); i += kTogether)
+          later.push_back(read(n, i));
+      for (auto [number, values] : llvm::enumerate(later))
+        add(values, unsigned(number * kTogether % totals.size()));
+      for (unsigned i = 0; i < totals.size(); i += kTogether)
+        add(read(parts - 1, i), i);
       scf::YieldOp::create(b, totals);
+      totals.assign(loop.getResults().begin(), loop.getResults().end());
     }
-    finish(loop.getResults());
+    finish(totals);
   });
 }

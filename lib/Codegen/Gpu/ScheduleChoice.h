@@ -82,6 +82,9 @@ bool multipliesWeights(kernel::LaunchOp launch, mlir::Operation *product);
 /// The way to run such a launch in the general form: large tiles read shared memory less often, if
 /// there are enough of them.
 void scheduleExactProduct(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
+/// The same for runs of few of its rows, where these are open: of the fewest first.
+llvm::SmallVector<FewRows> scheduleFewExactRows(kernel::LaunchOp launch, Schedule many,
+                                                const GpuArch &arch);
 /// Whether both operands of a product of few rows, or of few columns, lie along what it sums.
 bool isSkinny(mlir::Operation *product);
 /// A few columns a warp, or rows where the columns are few: as many as keep its lanes busy at the

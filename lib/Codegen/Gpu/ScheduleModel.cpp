@@ -18,8 +18,8 @@ void codegen::GpuScheduleModel::registerDialects(DialectRegistry &registry) cons
   registry.insert<tcc::gpu::GpuDialect>();
 }
 
-/// The best for each architecture, of products of open rows one for few of them as well; then those
-/// in which one architecture has another, since what is measured says something about one GPU
+/// The best for each architecture, of products of open rows those for few of them as well; then
+/// those in which one architecture has another, since what is measured says something about one GPU
 /// alone.
 SmallVector<kernel::Schedule> codegen::GpuScheduleModel::candidates(kernel::LaunchOp launch,
                                                                     Asked asked) const {
@@ -33,16 +33,25 @@ SmallVector<kernel::Schedule> codegen::GpuScheduleModel::candidates(kernel::Laun
     best.push_back(choices.back().front());
   }
   SmallVector<kernel::Schedule> all{tcc::gpu::SchedulesAttr::get(context, archs, best)};
-  SmallVector<tcc::gpu::ScheduleAttr> small(best);
-  int64_t below = 0;
-  for (auto [i, code] : llvm::enumerate(target.codes))
-    if (auto few = device::scheduleFewRows(launch, best[i], *code.arch)) {
-      small[i] = few->schedule;
-      below = std::max(below, few->below);
+  SmallVector<SmallVector<device::FewRows>> few;
+  SmallVector<int64_t> limits;
+  for (auto [i, code] : llvm::enumerate(target.codes)) {
+    few.push_back(device::scheduleFewRows(launch, best[i], *code.arch));
+    for (const device::FewRows &rows : few.back())
+      limits.push_back(rows.below);
+  }
+  llvm::sort(limits, std::greater());
+  limits.erase(llvm::unique(limits), limits.end());
+  for (int64_t below : limits) {
+    SmallVector<tcc::gpu::ScheduleAttr> small(best);
+    for (auto [own, ways] : llvm::zip_equal(small, few)) {
+      const auto *found = llvm::find_if(ways, [&](const auto &way) { return way.below >= below; });
+      if (found != ways.end())
+        own = found->schedule;
     }
-  if (below)
     all[0] = kernel::BySizeAttr::get(context, tcc::gpu::SchedulesAttr::get(context, archs, small),
                                      below, all[0]);
+  }
   if (asked == Asked::Best)
     return all;
   for (auto [i, own] : llvm::enumerate(choices))

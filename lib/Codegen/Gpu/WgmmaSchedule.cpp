@@ -347,14 +347,16 @@ double device::scheduleWgmmas(SmallVector<ScheduleChoice> &all, const ScheduleCh
   return first ? tileCost : against;
 }
 
-std::optional<FewRows> device::scheduleFewRows(kernel::LaunchOp launch, Schedule many,
-                                               const GpuArch &arch) {
+SmallVector<FewRows> device::scheduleFewRows(kernel::LaunchOp launch, Schedule many,
+                                             const GpuArch &arch) {
+  if (many.getForm() == Form::Product)
+    return scheduleFewExactRows(launch, many, arch);
   // What open rows may turn out to be; up to so many, the schedules are compared.
   constexpr int64_t kTypical[] = {64, 256, 1024}, kMost = 16384;
   std::optional<MatrixProduct> product = matrixOperands(launch);
   if (!product || product->window || product->matrixRows || rowsOf(*product) >= 0 ||
       many.getForm() != Form::Wgmma || !many.getMostBlocks())
-    return std::nullopt;
+    return {};
   auto costAt = [&](ScheduleChoice &s, int64_t rows) {
     WgmmaTile tile{s.rows, s.columns, 0};
     int64_t tiles = int64_t(llvm::divideCeil(rows, s.rows)) *
@@ -367,7 +369,7 @@ std::optional<FewRows> device::scheduleFewRows(kernel::LaunchOp launch, Schedule
   for (int64_t rows : kTypical) {
     least.push_back(scheduleWgmmaTile(best.emplace_back(), *product, rows, arch));
     if (least.back() == 0)
-      return std::nullopt;
+      return {};
   }
   auto lossOf = [&](ScheduleChoice s) {
     double loss = 0;
@@ -388,10 +390,10 @@ std::optional<FewRows> device::scheduleFewRows(kernel::LaunchOp launch, Schedule
     found.below = (rows + 1) * product->columns;
   }
   if (!found.below)
-    return std::nullopt;
+    return {};
   few.indexBits = many.getIndexBits();
   if (multipliesWeights(launch, product->op))
     few.kept = std::min<int64_t>(few.vectors, llvm::divideCeil(product->steps(), few.split));
   found.schedule = few.attr(launch.getContext());
-  return found;
+  return {found};
 }

@@ -25,8 +25,11 @@ LogicalResult BySizeAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
                                  int64_t below, Schedule large) {
   if (below < 1)
     return emitError() << "no run has fewer than " << below << " elements";
-  if (isa<BySizeAttr>(small) || isa<BySizeAttr>(large))
-    return emitError() << "one of the schedules depends on a size itself";
+  if (isa<BySizeAttr>(small))
+    return emitError() << "the schedule for small sizes depends on a size itself";
+  if (auto rest = dyn_cast<BySizeAttr>(large); rest && rest.getBelow() <= below)
+    return emitError() << "no run of " << below << " elements or more has fewer than "
+                       << rest.getBelow();
   return success();
 }
 

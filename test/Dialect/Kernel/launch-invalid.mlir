@@ -143,5 +143,10 @@ func.func private @f() attributes {a = #kernel.by_size<small = #gpu.schedules<sm
 
 // -----
 
-// expected-error @+1 {{one of the schedules depends on a size itself}}
+// expected-error @+1 {{the schedule for small sizes depends on a size itself}}
 func.func private @f() attributes {a = #kernel.by_size<small = #kernel.by_size<small = #gpu.schedules<sm_80 = <form = loop, threads = 128>>, below = 2, large = #gpu.schedules<sm_80 = <form = loop, threads = 256>>>, below = 9, large = #gpu.schedules<sm_80 = <form = loop, threads = 256>>>}
+
+// -----
+
+// expected-error @+1 {{no run of 9 elements or more has fewer than 9}}
+func.func private @f() attributes {a = #kernel.by_size<small = #gpu.schedules<sm_80 = <form = loop, threads = 128>>, below = 9, large = #kernel.by_size<small = #gpu.schedules<sm_80 = <form = loop, threads = 128>>, below = 9, large = #gpu.schedules<sm_80 = <form = loop, threads = 256>>>>}

@@ -47,8 +47,10 @@ struct FewRows {
   int64_t below = 0; ///< elements of the result
 };
 
-/// Which is faster there than `many`; none where that is best for any number of rows.
-std::optional<FewRows> scheduleFewRows(kernel::LaunchOp launch, Schedule many, const GpuArch &arch);
+/// Those that are faster there than `many`, of the fewest rows first; none where that is best for
+/// any number of rows.
+llvm::SmallVector<FewRows> scheduleFewRows(kernel::LaunchOp launch, Schedule many,
+                                           const GpuArch &arch);
 
 /// The number of blocks, built at `b` from the launch's operands, outside of its region. 0
 /// where nothing is to do.

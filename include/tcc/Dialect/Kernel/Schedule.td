@@ -7,7 +7,7 @@
 //
 // Sizes are constants. Where an extent is open they hold for whatever it is: the number
 // of tasks or blocks is a formula over the extents of a run, with these sizes in it. Or a launch
-// has two schedules, of which each run takes one (`#kernel.by_size`).
+// has several schedules, of which each run takes one (`#kernel.by_size`).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TCC_DIALECT_KERNEL_SCHEDULE_TD
@@ -35,7 +35,8 @@ def Kernel_BySizeAttr : Kernel_ScheduleAttr<Kernel_Dialect, "BySize", "by_size">
   let summary = "two schedules, of which each run takes one by the size of what the launch makes";
   let description = [{
     `small` holds for runs in which the first result has fewer than `below` elements, `large` for all
-    others. The plan makes two kernels of the launch, and the host program starts one of them.
+    others. The plan makes two kernels of the launch, and the host program starts one of them. `large`
+    may tell sizes apart itself, from `below` on: then there are three kernels, or more.
 
         #kernel.by_size<small = #gpu.schedules<...>, below = 786432, large = #gpu.schedules<...>>
   }];
