@@ -147,3 +147,15 @@ func.func @transforms(%x: tensor<16384x512xf32>, %y: tensor<8x4096xf32>, %z: ten
   } -> tensor<64x512x512xf32>, tensor<64x512x512xf32>
   return
 }
+
+// Twice as many threads as a matrix of 256 rows has, for the product that later columns lose.
+// CHECK-LABEL: @factors
+// CHECK: <form = line, threads = 512, vectors = 2, row_threads = 512, depth = 16, shared_bytes = 21504, index_bits = 32, resident = 1>
+func.func @factors(%x: tensor<256x256xf32>) {
+  %0 = kernel.launch special "cholesky" ins(%x : tensor<256x256xf32>) sizes() {
+  ^bb0(%a: tensor<256x256xf32>):
+    %b = prim.cholesky %a : (tensor<256x256xf32>) -> tensor<256x256xf32>
+    kernel.yield %b : tensor<256x256xf32>
+  } -> tensor<256x256xf32>
+  return
+}

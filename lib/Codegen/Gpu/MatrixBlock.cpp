@@ -72,6 +72,9 @@ void device::scheduleMatrices(ScheduleChoice &s, Operation *op, const GpuArch &a
     constexpr unsigned kLeast = 128, kFew = 256;
     s.threads = std::max(s.threads, std::min(kLeast, unsigned(4 * llvm::alignTo(n, 8))));
     s.threads = unsigned(llvm::alignTo(s.threads, GpuArch::warp));
+    // Cholesky's rows wait for one thing a step, LU's for two.
+    if (isa<prim::CholeskyOp>(op) && n > kFew / 2 && n <= kFew && bytes == 4)
+      s.threads = 2 * kFew;
     s.vectors = s.threads <= kFew && bytes == 4 ? 4 : 2;
     while (s.vectors > 1 && int64_t(s.vectors) * GpuArch::warp / 2 >= m)
       s.vectors /= 2;
