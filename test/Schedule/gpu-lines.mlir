@@ -159,3 +159,21 @@ func.func @factors(%x: tensor<256x256xf32>) {
   } -> tensor<256x256xf32>
   return
 }
+
+// One matrix has the blocks of a cluster, two columns a warp; many have a block each.
+// CHECK-LABEL: @reflections
+// CHECK: <form = line, threads = 512, vectors = 2, row_threads = 512, depth = 16, shared_bytes = 16768, split = 8, index_bits = 32, resident = 1>
+// CHECK: <form = line, threads = 512, vectors = 8, row_threads = 512, depth = 16, shared_bytes = {{[0-9]+}}, index_bits = 32, resident = 1>
+func.func @reflections(%x: tensor<256x256xf32>, %y: tensor<200x64x64xf32>) {
+  %0:2 = kernel.launch special "qr" ins(%x : tensor<256x256xf32>) sizes() {
+  ^bb0(%a: tensor<256x256xf32>):
+    %b:2 = prim.qr %a : (tensor<256x256xf32>) -> (tensor<256x256xf32>, tensor<256xf32>)
+    kernel.yield %b#0, %b#1 : tensor<256x256xf32>, tensor<256xf32>
+  } -> tensor<256x256xf32>, tensor<256xf32>
+  %1:2 = kernel.launch special "qr" ins(%y : tensor<200x64x64xf32>) sizes() {
+  ^bb0(%a: tensor<200x64x64xf32>):
+    %b:2 = prim.qr %a : (tensor<200x64x64xf32>) -> (tensor<200x64x64xf32>, tensor<200x64xf32>)
+    kernel.yield %b#0, %b#1 : tensor<200x64x64xf32>, tensor<200x64xf32>
+  } -> tensor<200x64x64xf32>, tensor<200x64xf32>
+  return
+}

@@ -109,20 +109,25 @@ def peer_address(machine, number, parts, operands):
 
 
 def store_to_peer(machine, number, parts, operands):
-    """st.async: a word for a block of the cluster, whose barrier counts its bytes."""
-    at, get, barrier_at = machine.address(operands[0]), machine.value(operands[1]), machine.address(operands[2])
+    """st.async: words for a block of the cluster, whose barrier counts their bytes."""
+    at, barrier_at = machine.address(operands[0]), machine.address(operands[2])
+    words = [machine.value(word) for word in names(operands[1])]
+    size = 4 * len(words)
 
     def do(thread):
-        address, bits, counted = at(thread), get(thread), barrier_at(thread)
+        address, counted = at(thread), barrier_at(thread)
+        data = b"".join(get(thread).to_bytes(4, "little") for get in words)
+        if address % size:
+            raise Fault("words that are stored at once do not lie so")
 
         def store():
-            shared, place = machine.place(thread, address, "shared", 4)
+            shared, place = machine.place(thread, address, "shared", size)
             peer, where = divmod(counted % SHARED, PEER)
             if peer != address % SHARED // PEER:
                 raise Fault("a word and the barrier that counts it are not of one block")
-            shared[place:place + 4] = bits.to_bytes(4, "little")
+            shared[place:place + size] = data
             barrier = thread.block.cluster.blocks[peer - 1].barriers[where]
-            barrier.bytes -= 4
+            barrier.bytes -= size
             complete(barrier)
         machine.copies.append(store)
     return do

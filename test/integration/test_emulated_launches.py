@@ -22,7 +22,7 @@ class EmulatedLaunches(ToolTest):
     def pack(self, name):
         made = self.made / name
         if not made.exists():
-            only = [] if name in ("wgmma_tile", "recurrence") else [name]
+            only = [] if name in ("wgmma_tile", "recurrence", "factors") else [name]
             begun = self.folder / "begun"
             result = run("pack-launches", "sm_90a", DEVICE / f"{name}.mlir", begun, *only, timeout=600)
             self.assertEqual(result.code, 0, result.text)
@@ -90,6 +90,22 @@ class EmulatedLaunches(ToolTest):
             lines[at] = "setp.eq.b32 P1, 0, 0;\n"
         kernel.write_text("".join(lines))
         self.assertEqual(self.emulated("layer_k0_recurrence.line").returncode, 1)
+
+    def test_factors(self):
+        """Blocks of a cluster that share the columns of a matrix, by the schedules of the file."""
+        self.pack("factors")
+        result = self.emulated("--seeds", "3")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("9 launches, 0 wrong", result.stdout)
+        # Steps that do not wait for what is sent, and rings of which nobody says what will come.
+        kernel = self.work / "packed/k0.ptx"
+        lines = kernel.read_text().splitlines(keepends=True)
+        kernel.write_text("".join(line for line in lines if "expect_tx" not in line))
+        self.assertEqual(self.emulated("tall_k0_qr").returncode, 1)
+        waits = ["setp.eq.b32 P1, 0, 0;\n" if "mbarrier.try_wait" in line else line for line in lines]
+        self.assertNotEqual(waits, lines)
+        kernel.write_text("".join(waits))
+        self.assertEqual(self.emulated("tall_k0_qr").returncode, 1)
 
     def test_wgmma_attention(self):
         self.pack("wgmma_attention")

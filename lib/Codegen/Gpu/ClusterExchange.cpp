@@ -57,6 +57,15 @@ void ClusterExchange::send(Value v, Value place, Value barrier) {
              "l,f,l,~{memory}", {ofBlock(place, number), v, ofBlock(barrier, number)});
 }
 
+void ClusterExchange::send(ArrayRef<Value> four, Value place, Value barrier) {
+  for (unsigned number = 0; number < split; ++number)
+    assembly(
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [$0], "
+        "{$1, $2, $3, $4}, [$5];",
+        "l,f,f,f,f,l,~{memory}",
+        {ofBlock(place, number), four[0], four[1], four[2], four[3], ofBlock(barrier, number)});
+}
+
 void ClusterExchange::await(Value barrier, Value parity) {
   awaitBarrier(b, barrier, arith::IndexCastOp::create(b, b.getI32Type(), parity));
 }

@@ -19,6 +19,8 @@ public:
 
   mlir::Value cluster, rank; ///< the block's, and the block in it; index
 
+  /// Whether numbers of `type` can be sent.
+  static bool canSend(mlir::Type type) { return type.isF32(); }
   /// One thread makes `count` barriers, for what one of its threads says will come.
   void makeBarriers(mlir::Value first, unsigned count);
   /// All threads of the cluster have come here.
@@ -27,6 +29,8 @@ public:
   void expect(mlir::Value barrier, int64_t bytes);
   /// Writes an f32 to `place` of all blocks, which their `barrier` counts.
   void send(mlir::Value v, mlir::Value place, mlir::Value barrier);
+  /// The same of four, at 16 bytes.
+  void send(llvm::ArrayRef<mlir::Value> four, mlir::Value place, mlir::Value barrier);
   /// Waits for all that comes in the phase of `parity`, an index.
   void await(mlir::Value barrier, mlir::Value parity);
 

@@ -251,7 +251,8 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
       return blocks(fourier.getRe(), fourier.getAxis(), int64_t(ofBlock) * s.getVectors());
     if (specialOf(launch)->hasTrait<prim::MatrixFactor>()) {
       OpFoldResult matrices = h.volume(ArrayRef(dims).drop_back(2));
-      return s.getColumns() ? h.mul(matrices, h.ceilDiv(dims.back(), s.getColumns())) : matrices;
+      return h.mul(matrices, s.getColumns() ? h.ceilDiv(dims.back(), s.getColumns())
+                                            : OpFoldResult(b.getIndexAttr(s.getSplit())));
     }
     auto [x, axis] = *lineAxis(specialOf(launch));
     return blocks(x, axis, ofBlock);

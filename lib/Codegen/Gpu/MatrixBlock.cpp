@@ -79,14 +79,19 @@ void device::scheduleMatrices(ScheduleChoice &s, Operation *op, const GpuArch &a
     while (s.vectors > 1 && int64_t(s.vectors) * GpuArch::warp / 2 >= m)
       s.vectors /= 2;
   }
+  auto qr = dyn_cast<prim::QrOp>(op);
+  bool shares = qr && sharesColumns(s, qr, arch);
   s.rowThreads = s.threads;
-  Room room = llvm::TypeSwitch<Operation *, Room>(op)
-                  .Case([&](prim::LuOp) { return roomOfLu(n, s.depth, bytes); })
-                  .Case([&](prim::CholeskyOp) { return roomOfCholesky(n, s.depth, bytes); })
-                  .Case([&](prim::TriangularSolveOp) {
-                    return roomOfTriangularSolve(s.columns, s.depth, bytes);
-                  })
-                  .Default([&](Operation *) { return roomOfReflections(n, s.depth, bytes); });
+  Room room =
+      llvm::TypeSwitch<Operation *, Room>(op)
+          .Case([&](prim::LuOp) { return roomOfLu(n, s.depth, bytes); })
+          .Case([&](prim::CholeskyOp) { return roomOfCholesky(n, s.depth, bytes); })
+          .Case([&](prim::TriangularSolveOp) {
+            return roomOfTriangularSolve(s.columns, s.depth, bytes);
+          })
+          .Default([&](Operation *) {
+            return shares ? roomOfSharedQr(n, s.depth) : roomOfReflections(n, s.depth, bytes);
+          });
   s.sharedBytes = unsigned(bytesOf(room));
 }
 
@@ -102,7 +107,7 @@ void device::emitMatrixKernel(KernelFrame &f) {
       .Case([&](prim::LuOp lu) { emitLu(m, lu); })
       .Case([&](prim::CholeskyOp cholesky) { emitCholesky(m, cholesky); })
       .Case([&](prim::TriangularSolveOp solve) { emitTriangularSolve(m, solve); })
-      .Case([&](prim::QrOp qr) { emitQr(m, qr); })
+      .Case([&](prim::QrOp qr) { m.isShared() ? emitSharedQr(m, qr) : emitQr(m, qr); })
       .Case([&](prim::ReflectOp reflect) { emitReflect(m, reflect); });
 }
 
@@ -120,6 +125,8 @@ MatrixBlock::MatrixBlock(KernelFrame &f, Operation *op) : f(f), b(f.b) {
     Value parts = f.e.index(int64_t(llvm::divideCeil(columns, ofBlock)));
     firstColumn = f.e.mulIndex(f.e.remIndex(f.block, parts), f.e.index(ofBlock));
     matrix = f.e.divIndex(f.block, parts);
+  } else if (isShared()) {
+    matrix = f.e.divIndex(f.block, f.e.index(f.schedule.getSplit()));
   }
   base = f.e.mulIndex(matrix, f.e.index(rows * columns));
   ArrayRef<Value> extents(f.results[0].extents);

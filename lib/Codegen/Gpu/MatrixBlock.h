@@ -15,6 +15,7 @@ class MatrixBlock {
 public:
   /// Of the launch whose operator is `op`; `depth` columns of its schedule are a panel.
   MatrixBlock(KernelFrame &f, mlir::Operation *op);
+  bool isShared() const { return f.schedule.getSplit() > 1; } ///< by the blocks of a cluster
 
   //===-- Numbers -----------------------------------------------------------===//
   mlir::Value number(double v);
@@ -70,6 +71,22 @@ private:
   int64_t used = 0;
 };
 
+/// A reflection 1 - factor v v^T, which makes a column beta in its row and 0 below. A warp has it,
+/// a lane as many of its elements as `packed`: those of the column's that result 0 keeps.
+struct Reflection {
+  llvm::SmallVector<mlir::Value> v, packed;
+  mlir::Value factor;
+};
+/// That of `column`, whose elements a lane has in `rows`, and whose head is row `at`.
+Reflection reflectionOf(MatrixBlock &m, mlir::Value at, llvm::ArrayRef<mlir::Value> rows,
+                        llvm::ArrayRef<mlir::Value> column);
+/// One column after the other, reflected.
+llvm::SmallVector<mlir::Value> reflected(MatrixBlock &m, llvm::ArrayRef<mlir::Value> v,
+                                         mlir::Value factor, llvm::ArrayRef<mlir::Value> columns);
+
+/// Factors of reflections that there are none of become 0.
+void clearFactors(MatrixBlock &m);
+
 /// Of elements in shared memory, each list from a multiple of 16 bytes on: their number and bytes.
 using Room = llvm::SmallVector<std::pair<int64_t, int64_t>>;
 
@@ -87,6 +104,11 @@ Room roomOfCholesky(int64_t rows, int64_t width, int64_t bytes);
 void emitTriangularSolve(MatrixBlock &m, prim::TriangularSolveOp op);
 Room roomOfTriangularSolve(int64_t columns, int64_t width, int64_t bytes);
 void emitQr(MatrixBlock &m, prim::QrOp op);
+/// The same by a cluster of blocks, each of which has columns; and what a block needs of shared
+/// memory for so many reflections at once.
+void emitSharedQr(MatrixBlock &m, prim::QrOp op);
+bool sharesColumns(ScheduleChoice &choice, prim::QrOp op, const GpuArch &arch);
+Room roomOfSharedQr(int64_t rows, int64_t reflections);
 void emitReflect(MatrixBlock &m, prim::ReflectOp op);
 Room roomOfReflections(int64_t rows, int64_t width, int64_t bytes);
 

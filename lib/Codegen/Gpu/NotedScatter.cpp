@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "ScatterKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tcc/Codegen/Common/LineKernel.h"
 
 using namespace mlir;
 using namespace tcc;

@@ -44,7 +44,6 @@ private:
   Value vectorAt(Value k, Value row) {
     return f.e.addIndex(f.e.mulIndex(k, f.e.index(length)), row);
   }
-  Value sum(Value v) { return reduceWarp(b, v, prim::ReduceKind::sum, m.type); }
   SmallVector<Value> apply(Value k, ArrayRef<Value> columns);
   void reflector(Value k0, Value k, ArrayRef<Value> own);
   void panel(Value k0, int64_t count);
@@ -60,29 +59,51 @@ private:
 
 } // namespace
 
-/// Reflection k of those in shared memory, of one column after the other.
-SmallVector<Value> Reflections::apply(Value k, ArrayRef<Value> columns) {
-  Column v;
-  for (int64_t e = 0; e < ofLane; ++e)
-    v.push_back(m.get(vectors, vectorAt(k, rowOf(e))));
-  Value factor = m.negated(m.get(factors, k));
+SmallVector<Value> device::reflected(MatrixBlock &m, ArrayRef<Value> v, Value factor,
+                                     ArrayRef<Value> columns) {
+  ImplicitLocOpBuilder &b = m.b;
+  size_t ofLane = v.size();
+  Value minus = m.negated(factor);
   SmallVector<Value> sums, results;
   for (size_t first = 0; first < columns.size(); first += ofLane) {
     Value own = arith::MulFOp::create(b, v[0], columns[first]);
-    for (int64_t e = 1; e < ofLane; ++e)
+    for (size_t e = 1; e < ofLane; ++e)
       own = m.multiplyAdd(v[e], columns[first + e], own);
     sums.push_back(own);
   }
   for (Value &one : sums)
-    one = arith::MulFOp::create(b, factor, sum(one));
+    one = arith::MulFOp::create(b, minus, reduceWarp(b, one, prim::ReduceKind::sum, m.type));
   for (auto [i, x] : llvm::enumerate(columns))
     results.push_back(m.multiplyAdd(sums[i / ofLane], v[i % ofLane], x));
   return results;
 }
 
-/// The warp's column becomes beta and the reflection that makes it so.
-void Reflections::reflector(Value k0, Value k, ArrayRef<Value> own) {
-  Value at = f.e.addIndex(k0, k), zero = m.number(0), one = m.number(1);
+/// The power of two of a number's exponent, short of the least and the largest, and its inverse.
+static std::pair<Value, Value> powersOf(MatrixBlock &m, Value number) {
+  ImplicitLocOpBuilder &b = m.b;
+  auto type = cast<FloatType>(m.type);
+  int64_t mantissa = type.getFPMantissaWidth() - 1;
+  int64_t most = (int64_t(1) << (type.getWidth() - mantissa - 1)) - 2; // of exponents
+  Type bits = b.getIntegerType(type.getWidth());
+  auto word = [&](int64_t v) -> Value {
+    return arith::ConstantOp::create(b, b.getIntegerAttr(bits, v));
+  };
+  auto withExponent = [&](Value exponent) -> Value {
+    return arith::BitcastOp::create(b, type, arith::ShLIOp::create(b, exponent, word(mantissa)));
+  };
+  Value exponent = arith::ShRUIOp::create(b, arith::BitcastOp::create(b, bits, number),
+                                          word(mantissa)); // it has no sign
+  exponent =
+      arith::MinUIOp::create(b, arith::MaxUIOp::create(b, exponent, word(1)), word(most - 1));
+  return {withExponent(exponent), withExponent(arith::SubIOp::create(b, word(most), exponent))};
+}
+
+device::Reflection device::reflectionOf(MatrixBlock &m, Value at, ArrayRef<Value> rows,
+                                        ArrayRef<Value> column) {
+  KernelFrame &f = m.f;
+  ImplicitLocOpBuilder &b = m.b;
+  size_t ofLane = rows.size();
+  Value zero = m.number(0), one = m.number(1);
   auto multiply = [&](Value x, Value y) -> Value { return arith::MulFOp::create(b, x, y); };
   auto divide = [&](Value x, Value y) -> Value { return arith::DivFOp::create(b, x, y); };
   auto select = [&](Value c, Value x, Value y) -> Value {
@@ -91,29 +112,31 @@ void Reflections::reflector(Value k0, Value k, ArrayRef<Value> own) {
   auto isThat = [&](arith::CmpFPredicate p, Value x, Value y) -> Value {
     return arith::CmpFOp::create(b, p, x, y);
   };
+  auto sum = [&](Value v) { return reduceWarp(b, v, prim::ReduceKind::sum, m.type); };
   SmallVector<Value> isHead, isBelow, below;
   Value head = zero, rest = zero;
-  for (int64_t e = 0; e < ofLane; ++e) {
-    isHead.push_back(m.isEqual(rowOf(e), at));
-    Value after = f.less(at, rowOf(e));
-    isBelow.push_back(arith::AndIOp::create(b, after, f.less(rowOf(e), f.e.index(m.rows))));
-    below.push_back(select(isBelow[e], own[e], zero));
-    head = select(isHead[e], own[e], head);
+  for (size_t e = 0; e < ofLane; ++e) {
+    isHead.push_back(m.isEqual(rows[e], at));
+    Value after = f.less(at, rows[e]);
+    isBelow.push_back(arith::AndIOp::create(b, after, f.less(rows[e], f.e.index(m.rows))));
+    below.push_back(select(isBelow[e], column[e], zero));
+    head = select(isHead[e], column[e], head);
     rest = arith::MaximumFOp::create(b, rest, math::AbsFOp::create(b, below[e]));
   }
   head = sum(head); // of one lane
   rest = reduceWarp(b, rest, prim::ReduceKind::max, m.type);
-  // Scaled by the largest, squares neither overflow nor vanish.
+  // Scaled by the largest, squares neither overflow nor vanish; by a power of two nothing is
+  // rounded.
   Value idle = isThat(arith::CmpFPredicate::OEQ, rest, zero);
   Value largest = arith::MaximumFOp::create(b, rest, math::AbsFOp::create(b, head));
-  largest = select(idle, one, largest);
+  auto [scale, inverse] = powersOf(m, largest);
   Value squares = zero;
-  for (Value x : below) {
-    Value scaled = divide(x, largest);
-    squares = m.multiplyAdd(scaled, scaled, squares);
+  for (Value &x : below) {
+    x = multiply(x, inverse);
+    squares = m.multiplyAdd(x, x, squares);
   }
   squares = sum(squares);
-  Value first = divide(head, largest);
+  Value first = multiply(head, inverse);
   Value norm = math::SqrtOp::create(b, m.multiplyAdd(first, first, squares));
   Value positive = isThat(arith::CmpFPredicate::OGE, head, zero);
   Value beta = select(positive, m.negated(norm), norm);
@@ -122,17 +145,39 @@ void Reflections::reflector(Value k0, Value k, ArrayRef<Value> own) {
   Value factor =
       divide(arith::AddFOp::create(b, square, square), arith::AddFOp::create(b, square, squares));
   factor = select(idle, zero, factor);
-  Value divisor = select(idle, one, multiply(top, largest));
-  Value diagonal = select(idle, head, multiply(beta, largest));
+  Value ofTop = divide(one, select(idle, one, top));
+  Value diagonal = select(idle, head, multiply(beta, scale));
+  Reflection made{{}, {}, factor};
+  for (size_t e = 0; e < ofLane; ++e) {
+    Value v = multiply(below[e], ofTop);
+    made.v.push_back(select(isHead[e], one, v));
+    made.packed.push_back(select(isBelow[e], v, select(isHead[e], diagonal, column[e])));
+  }
+  return made;
+}
+
+/// Reflection k of those in shared memory, of one column after the other.
+SmallVector<Value> Reflections::apply(Value k, ArrayRef<Value> columns) {
+  Column v;
+  for (int64_t e = 0; e < ofLane; ++e)
+    v.push_back(m.get(vectors, vectorAt(k, rowOf(e))));
+  return reflected(m, v, m.get(factors, k), columns);
+}
+
+/// The warp's column becomes beta and the reflection that makes it so.
+void Reflections::reflector(Value k0, Value k, ArrayRef<Value> own) {
+  Value at = f.e.addIndex(k0, k);
+  Column rows;
+  for (int64_t e = 0; e < ofLane; ++e)
+    rows.push_back(rowOf(e));
+  Reflection made = reflectionOf(m, at, rows, own);
   for (int64_t e = 0; e < ofLane; ++e) {
-    Value v = divide(below[e], divisor);
-    m.put(select(isHead[e], one, v), vectors, vectorAt(k, rowOf(e)));
-    Value packed = select(isBelow[e], v, select(isHead[e], diagonal, own[e]));
-    f.when(f.less(rowOf(e), f.e.index(m.rows)), [&] { m.putElement(packed, rowOf(e), at); });
+    m.put(made.v[e], vectors, vectorAt(k, rows[e]));
+    f.when(f.less(rows[e], f.e.index(m.rows)), [&] { m.putElement(made.packed[e], rows[e], at); });
   }
   f.when(m.isEqual(m.lane, f.e.index(0)), [&] {
-    m.put(factor, factors, k);
-    m.putInColumn(factor, 1, at);
+    m.put(made.factor, factors, k);
+    m.putInColumn(made.factor, 1, at);
   });
 }
 
@@ -191,13 +236,19 @@ void Reflections::columnsAfter(Value k0, int64_t count) {
   });
 }
 
-void Reflections::emitQr(prim::QrOp op) {
-  m.copy(op.getX());
+/// Numbers of reflections that no column has.
+void device::clearFactors(MatrixBlock &m) {
+  KernelFrame &f = m.f;
   f.loop(f.thread, f.e.index(m.rows), f.schedule.getThreads(), [&](Value row) {
-    Value isLeft = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, row,
+    Value isLeft = arith::CmpIOp::create(m.b, arith::CmpIPredicate::uge, row,
                                          f.e.index(std::min(m.rows, m.columns)));
     f.when(isLeft, [&] { m.putInColumn(m.number(0), 1, row); });
   });
+}
+
+void Reflections::emitQr(prim::QrOp op) {
+  m.copy(op.getX());
+  clearFactors(m);
   f.barrier();
   m.forPanels(std::min(m.rows, m.columns), [&](Value k0, int64_t count) {
     panel(k0, count);
