@@ -158,14 +158,30 @@ bool tcc::fusion::sameExtents(ArrayRef<OpFoldResult> x, ArrayRef<OpFoldResult> y
          });
 }
 
-/// Whether a transposed value is sooner turned in memory than read across: by an index along its
-/// last axis, from many more points than it has.
+/// Whether `v` is read by one pool, between two transposes for its channels to come last, whose
+/// windows read each element more than once.
+static bool isTurnedForPool(Value v) {
+  auto pool = v.hasOneUse() ? dyn_cast<prim::PoolOp>(*v.user_begin()) : prim::PoolOp();
+  if (!pool || !pool.getChannelsLast() || !pool.getResult().hasOneUse() ||
+      !isa<prim::TransposeOp>(*pool.getResult().user_begin()))
+    return false;
+  auto result = tensorType(pool.getResult());
+  int64_t reads = result.hasStaticShape() ? result.getNumElements() : 0;
+  for (int64_t window : pool.getWindow())
+    reads *= window;
+  return reads > tensorType(v).getNumElements();
+}
+
+/// Whether a transposed value is sooner turned in memory than read across: by windows, or by an
+/// index along its last axis, from many more points than it has.
 bool Clustering::turnsFirst(prim::TransposeOp op) {
   constexpr int64_t kOften = 4;
   auto type = tensorType(op.getResult());
   ArrayRef<int64_t> order = op.getPermutation();
   if (!type.hasStaticShape() || order.empty() || order.back() == int64_t(order.size()) - 1)
     return false;
+  if (policy.fuse && isTurnedForPool(op.getResult()))
+    return true;
   llvm::SmallSetVector<Cluster *, 4> found;
   bool memory = false;
   readers(op.getResult(), found, memory);

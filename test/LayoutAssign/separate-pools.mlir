@@ -44,3 +44,29 @@ func.func @parts(%x: tensor<2x3x16x24xf32>, %y: tensor<2x3x25xf32>) -> (tensor<2
   %2 = prim.pool max %y sizes() {window = array<i64: 8>, strides = array<i64: 8>, dilations = array<i64: 1>, low = array<i64: 0>, high = array<i64: 0>} : (tensor<2x3x25xf32>) -> tensor<2x3x3xf32>
   return %0, %1, %2 : tensor<2x3x2x3xf32>, tensor<2x3x8x12xf32>, tensor<2x3x3xf32>
 }
+
+// Short lines of windows a few elements apart: channels are the lanes, of planes and volumes.
+// CHECK-LABEL: func @turned
+// CHECK: %[[X:.*]] = prim.transpose %arg0 [0, 2, 3, 1] : (tensor<2x32x14x14xf32>) -> tensor<2x14x14x32xf32>
+// CHECK: %[[P:.*]] = prim.pool max %[[X]] {{.*}}channels_last = true{{.*}}strides = array<i64: 3, 3>, window = array<i64: 7, 7>} : (tensor<2x14x14x32xf32>) -> tensor<2x5x5x32xf32>
+// CHECK: prim.transpose %[[P]] [0, 3, 1, 2] : (tensor<2x5x5x32xf32>) -> tensor<2x32x5x5xf32>
+// CHECK: prim.transpose %arg1 [0, 2, 3, 4, 1] : (tensor<2x16x14x14x14xf32>) -> tensor<2x14x14x14x16xf32>
+// CHECK: prim.pool sum {{.*}}channels_last = true
+// CHECK: prim.transpose %{{.*}} [0, 4, 1, 2, 3] : (tensor<2x4x4x4x16xf32>) -> tensor<2x16x4x4x4xf32>
+func.func @turned(%x: tensor<2x32x14x14xf32>, %y: tensor<2x16x14x14x14xf32>) -> (tensor<2x32x5x5xf32>, tensor<2x16x4x4x4xf32>) {
+  %0 = prim.pool max %x sizes() {window = array<i64: 7, 7>, strides = array<i64: 3, 3>, dilations = array<i64: 1, 1>, low = array<i64: 3, 3>, high = array<i64: 3, 3>} : (tensor<2x32x14x14xf32>) -> tensor<2x32x5x5xf32>
+  %1 = prim.pool sum %y sizes() {window = array<i64: 5, 5, 5>, strides = array<i64: 4, 4, 4>, dilations = array<i64: 1, 1, 1>, low = array<i64: 2, 2, 2>, high = array<i64: 2, 2, 2>} : (tensor<2x16x14x14x14xf32>) -> tensor<2x16x4x4x4xf32>
+  return %0, %1 : tensor<2x32x5x5xf32>, tensor<2x16x4x4x4xf32>
+}
+
+// Channels that fill no vectors, lines of many results, an open batch: the windows stay as they lie.
+// CHECK-LABEL: func @unturned
+// CHECK-NOT: prim.transpose
+// CHECK: return
+func.func @unturned(%x: tensor<2x17x14x14xf32>, %y: tensor<2x16x112x112xf32>, %z: tensor<?x32x14x14xf32>) -> (tensor<2x17x5x5xf32>, tensor<2x16x37x37xf32>, tensor<?x32x5x5xf32>) {
+  %n = prim.dim %z, 0 : tensor<?x32x14x14xf32>
+  %0 = prim.pool max %x sizes() {window = array<i64: 7, 7>, strides = array<i64: 3, 3>, dilations = array<i64: 1, 1>, low = array<i64: 3, 3>, high = array<i64: 3, 3>} : (tensor<2x17x14x14xf32>) -> tensor<2x17x5x5xf32>
+  %1 = prim.pool max %y sizes() {window = array<i64: 5, 5>, strides = array<i64: 3, 3>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>} : (tensor<2x16x112x112xf32>) -> tensor<2x16x37x37xf32>
+  %2 = prim.pool max %z sizes(%n) {window = array<i64: 7, 7>, strides = array<i64: 3, 3>, dilations = array<i64: 1, 1>, low = array<i64: 3, 3>, high = array<i64: 3, 3>} : (tensor<?x32x14x14xf32>) -> tensor<?x32x5x5xf32>
+  return %0, %1, %2 : tensor<2x17x5x5xf32>, tensor<2x16x37x37xf32>, tensor<?x32x5x5xf32>
+}

@@ -20,6 +20,10 @@ FORMS = (((2, 33, 12, 13), 17, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), 1), ((1, 10
          ((2, 6, 14, 14), 40, (3, 3), (1, 1), (1, 1), (0, 0, 0, 0), 2), ((1, 128, 1, 1), 17, (1, 1), (1, 1), (1, 1), (0, 0, 0, 0), 1),
          ((1, 16, 5, 70), 6, (1, 5), (1, 2), (1, 3), (0, 0, 0, 0), 2))
 
+# Pools of short lines, whose channels become the lanes: input, window, strides, dilations, paddings.
+POOLS = (((2, 32, 14, 14), (7, 7), (3, 3), (1, 1), (3, 3, 3, 3)), ((3, 16, 15, 13), (5, 4), (4, 3), (1, 2), (2, 1, 1, 0)),
+         ((1, 48, 31, 45), (7, 7), (3, 4), (1, 1), (3, 2, 1, 3)), ((2, 16, 9, 14, 13), (5, 5, 5), (4, 3, 4), (1, 1, 1), (2, 2, 2, 1, 2, 0)))
+
 
 def attributes(kernel, strides, dilations, pads, groups):
     return {"kernel_shape": kernel, "strides": strides, "dilations": dilations, "pads": pads, "group": groups}
@@ -50,6 +54,20 @@ class ConvolutionForms(ToolTest):
         values = [helper.make_tensor_value_info("x", F32, shape)], [helper.make_tensor_value_info("z", F32, None)]
         weights = [numpy_helper.from_array(w, "w"), numpy_helper.from_array(bias, "bias")]
         return self.save(helper.make_graph(nodes, "g", *values, weights), f"{number}-{narrow}"), x
+
+    def test_pools(self):
+        for number, (shape, window, strides, dilations, pads) in enumerate(POOLS):
+            x = np.random.default_rng(number).standard_normal(shape).astype(np.float32)
+            places = {"kernel_shape": window, "strides": strides, "dilations": dilations, "pads": pads}
+            nodes = [helper.make_node("MaxPool", ["x"], ["most"], **places), helper.make_node("AveragePool", ["x"], ["mean"], **places)]
+            results = [helper.make_tensor_value_info(name, F32, None) for name in ("most", "mean")]
+            path = self.save(helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, shape)], results), f"pools-{number}")
+            most, mean = onnxruntime.InferenceSession(path).run(None, {"x": x})
+            for cpu in [*cpu_levels(), "native"]:
+                with self.subTest(shape, cpu=cpu), Compiled.build(path, "--cpu", cpu) as compiled:
+                    given = compiled(x)
+                    np.testing.assert_array_equal(given[0], most)
+                    np.testing.assert_allclose(given[1], mean, rtol=1e-5, atol=1e-6)
 
     def test_values(self):
         for number in range(len(FORMS)):

@@ -112,7 +112,8 @@ def SeparatePoolsPass : Tcc_Pass<"tcc-layout-separate-pools"> {
   let description = [{
     Windows that lie beside each other have most of their elements in common. Where reducing one
     axis first reads fewer elements in all, a pool becomes one for each axis. Long windows that lie
-    end to end are reduced as parts of their lines.
+    end to end are reduced as parts of their lines. Pools of short lines whose windows lie some elements
+    apart read across two transposes, with their channels last.
 
     ```mlir before
     func.func @f(%x: tensor<1x8x20x20xf32>) -> tensor<1x8x20x20xf32> {

@@ -11,6 +11,10 @@
 // them in vectors. With the results as lanes each element is a lane's own access, but for steps of
 // few.
 //
+// Where results lie some elements apart and their lines are short, lanes along a line would each
+// have an access of their own, or there would be none. Turned so that channels come last, channels
+// are the lanes, and each tap of a window is a vector.
+//
 //===----------------------------------------------------------------------===//
 #include "PartialResults.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -40,6 +44,66 @@ static bool isOfParts(prim::PoolOp op) {
   return true;
 }
 
+/// Whether fewer elements are read, for each result, where the axes come one after the other.
+static bool separates(prim::PoolOp op) {
+  if (!keepsPartsExact(op.getKind(), op.getX()))
+    return false;
+  constexpr int64_t kPass = 8; // reads that writing a result and reading it again is worth
+  int64_t together = 1, apart = 0, later = 1, axes = 0;
+  for (int64_t axis = op.getWindow().size(); axis-- > 0;) {
+    int64_t window = op.getWindow()[axis];
+    together *= window;
+    if (window == 1 && op.getStrides()[axis] == 1)
+      continue;
+    apart += later * (window + (axes ? kPass : 0));
+    later *= op.getStrides()[axis];
+    ++axes;
+  }
+  return axes > 1 && apart < together;
+}
+
+/// Whether two transposes cost less than the taps of short lines, read one by one.
+static bool isWorthTurning(prim::PoolOp op) {
+  constexpr int64_t kLanes = 16, kGathers = 8, kFewest = 2;
+  constexpr double kTransposed = 6, kGathered = 0.5; // instructions: of a vector, of a lane's tap
+  auto x = tensorType(op.getX()), result = tensorType(op.getResult());
+  if (op.getChannelsLast() || !x.hasStaticShape() || !result.hasStaticShape() ||
+      !x.getElementType().isF32() || x.getNumElements() == 0 || result.getNumElements() == 0)
+    return false;
+  int64_t axes = llvm::count_if(op.getWindow(), [](int64_t window) { return window > 1; });
+  int64_t width = result.getShape().back();
+  if (axes < kFewest || x.getDimSize(1) % kLanes != 0 || width >= kLanes ||
+      op.getStrides().back() < (width < kGathers ? 2 : 3))
+    return false;
+  double taps = 1, read = double(x.getNumElements()) / double(result.getNumElements());
+  for (int64_t window : op.getWindow())
+    taps *= window;
+  double turned = (kTransposed * (read + 1) + taps) / kLanes;
+  return taps * (width < kGathers ? 1 : kGathered) > 2 * turned;
+}
+
+/// The pool with its channels last, between two transposes.
+static void turnPlanes(prim::PoolOp op) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto turned = [](RankedTensorType type) {
+    SmallVector<int64_t> shape(type.getShape());
+    std::rotate(shape.begin() + 1, shape.begin() + 2, shape.end());
+    return type.clone(shape);
+  };
+  auto result = tensorType(op.getResult());
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(result.getRank())), back(order);
+  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  std::rotate(back.begin() + 1, back.end() - 1, back.end());
+  Value x = prim::TransposeOp::create(b, loc, turned(tensorType(op.getX())), op.getX(), order);
+  auto pool = prim::PoolOp::create(b, loc, turned(result), op.getKind(), x, ValueRange{},
+                                   op.getWindow(), op.getStrides(), op.getDilations(), op.getLow(),
+                                   op.getHigh(), /*channels_last=*/true);
+  Value planes = prim::TransposeOp::create(b, loc, result, pool.getResult(), back);
+  op.replaceAllUsesWith(planes);
+  op.erase();
+}
+
 namespace {
 
 class SeparatePoolsPass : public tcc::impl::SeparatePoolsPassBase<SeparatePoolsPass> {
@@ -48,7 +112,12 @@ public:
     SmallVector<prim::PoolOp> pools;
     getOperation().walk([&](prim::PoolOp op) { pools.push_back(op); });
     for (prim::PoolOp op : pools)
-      isOfParts(op) ? reduceParts(op) : separate(op);
+      if (isOfParts(op))
+        reduceParts(op);
+      else if (separates(op))
+        separate(op);
+      else if (isWorthTurning(op))
+        turnPlanes(op);
   }
 
 private:
@@ -76,25 +145,7 @@ void SeparatePoolsPass::reduceParts(prim::PoolOp op) {
   op.erase();
 }
 
-/// Whether fewer elements are read, for each result, where the axes come one after the other.
-static bool isWorthIt(prim::PoolOp op) {
-  constexpr int64_t kPass = 8; // reads that writing a result and reading it again is worth
-  int64_t together = 1, apart = 0, later = 1, axes = 0;
-  for (int64_t axis = op.getWindow().size(); axis-- > 0;) {
-    int64_t window = op.getWindow()[axis];
-    together *= window;
-    if (window == 1 && op.getStrides()[axis] == 1)
-      continue;
-    apart += later * (window + (axes ? kPass : 0));
-    later *= op.getStrides()[axis];
-    ++axes;
-  }
-  return axes > 1 && apart < together;
-}
-
 void SeparatePoolsPass::separate(prim::PoolOp op) {
-  if (!keepsPartsExact(op.getKind(), op.getX()) || !isWorthIt(op))
-    return;
   OpBuilder b(op);
   Location loc = op.getLoc();
   auto result = tensorType(op.getResult());
