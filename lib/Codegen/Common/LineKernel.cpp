@@ -267,46 +267,62 @@ BestOfLine::Best BestOfLine::folded(Best lanes, unsigned count, unsigned to) {
           vector::ExtractOp::create(f.b, lanes.place, int64_t(0))};
 }
 
-/// The same of a length that a run knows, whole vectors of `along` seen up to `rest`: those of
-/// fewer lanes that are left, and the last one, which ends where the line does.
-std::tuple<BestOfLine::Best, unsigned, Value> BestOfLine::ofOpenEnd(Best best, unsigned along,
-                                                                    Value rest, Value length) {
+/// The best of a line that a run knows the length of, in each of fewer lanes than `along`, but for
+/// what is left behind some whole vectors, which is found from the index on that is given as well.
+/// Short lines do not fill several registers, which it takes long to fold.
+std::tuple<BestOfLine::Best, unsigned, Value> BestOfLine::ofOpen(Value length, unsigned along) {
   constexpr unsigned kMany = 32, kParts = 4; // lanes of several registers, in each of which
-  Value n = f.e.index(along);
-  if (along >= kMany) {
-    best = folded(best, along, along / kParts);
-    along /= kParts;
-    n = f.e.index(along);
+  Value first = f.e.index(0);
+  unsigned width = along >= kMany ? along / kParts : along;
+  f.e.setLanes(width);
+  Best best = none();
+  if (width < along) {
+    Value turns = f.e.index(int64_t(kParts) * along);
+    Value isLong = arith::CmpIOp::create(f.b, arith::CmpIPredicate::uge, length, turns);
+    SmallVector<Type> types = {best.value.getType(), best.place.getType(), f.b.getIndexType()};
+    auto branch = scf::IfOp::create(f.b, types, isLong, /*withElseRegion=*/true);
+    OpBuilder inside = branch.getElseBodyBuilder();
+    scf::YieldOp::create(inside, f.b.getLoc(), ValueRange{best.value, best.place, first});
+    f.b.setInsertionPointToStart(branch.thenBlock());
     f.e.setLanes(along);
-    Value from = rest;
-    rest = f.e.mulIndex(f.e.divIndex(length, n), n);
-    best = walk(from, rest, along, best);
+    Value n = f.e.index(along), whole = f.e.mulIndex(f.e.divIndex(length, n), n);
+    Best found = folded(walk(first, whole, along, none()), along, width);
+    scf::YieldOp::create(f.b, ValueRange{found.value, found.place, whole});
+    f.b.setInsertionPointAfter(branch);
+    f.e.setLanes(width);
+    best = {branch.getResult(0), branch.getResult(1)};
+    first = branch.getResult(2);
   }
+  Value n = f.e.index(width), rest = f.e.mulIndex(f.e.divIndex(length, n), n);
+  best = walk(first, rest, width, best);
+  // The last vector ends where the line does.
   Value fits = arith::CmpIOp::create(f.b, arith::CmpIPredicate::uge, length, n);
   Value some = arith::CmpIOp::create(f.b, arith::CmpIPredicate::ne, length, rest);
   Value last = arith::SelectOp::create(f.b, arith::AndIOp::create(f.b, fits, some),
                                        f.e.subIndex(length, n), length);
-  best = walk(last, length, along, best);
-  return {best, along, arith::SelectOp::create(f.b, fits, length, rest)};
+  best = walk(last, length, width, best);
+  return {best, width, arith::SelectOp::create(f.b, fits, length, rest)};
 }
 
 BestOfLine::Best BestOfLine::ofAll(Value length, unsigned along) {
   Best best;
   Value rest = f.e.index(0);
-  if (along > 1) {
+  auto known = getConstantIntValue(length);
+  if (along > 1 && !known) {
+    std::tie(best, along, rest) = ofOpen(length, along);
+    best = folded(best, along);
+    f.e.setLanes(1);
+  } else if (along > 1) {
     Value n = f.e.index(along);
     rest = f.e.mulIndex(f.e.divIndex(length, n), n);
     f.e.setLanes(along);
     best = walk(f.e.index(0), rest, along, none());
     // The last vector of a known length ends where the line does: what it sees again changes
     // nothing.
-    auto known = getConstantIntValue(length);
-    if (known && *known >= along && *known % along != 0) {
+    if (*known >= along && *known % along != 0) {
       best = walk(f.e.index(*known - along), length, along, best);
       rest = length;
     }
-    if (!known)
-      std::tie(best, along, rest) = ofOpenEnd(best, along, rest, length);
     best = folded(best, along);
     f.e.setLanes(1);
   } else {

@@ -57,8 +57,7 @@ public:
 private:
   mlir::Value beyond(mlir::Value v, mlir::Value best);
   mlir::Value equal(mlir::Value v, mlir::Value best);
-  std::tuple<Best, unsigned, mlir::Value> ofOpenEnd(Best best, unsigned along, mlir::Value rest,
-                                                    mlir::Value length);
+  std::tuple<Best, unsigned, mlir::Value> ofOpen(mlir::Value length, unsigned along);
 
   LaunchFrame &f;
   Sought sought;
