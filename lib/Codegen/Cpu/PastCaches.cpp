@@ -33,9 +33,14 @@ bool tcc::codegen::rowsOutgrowCaches(kernel::LaunchOp launch, int64_t kept, cons
   auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
   for (int64_t extent : type.getShape().drop_front(*launch.getRows()))
     length *= extent;
-  return length <= kept || llvm::none_of(launch.getBody().front(), [](Operation &op) {
-           return op.hasTrait<prim::VeryCostly>();
-         });
+  bool costly = llvm::any_of(launch.getBody().front(),
+                             [](Operation &op) { return op.hasTrait<prim::VeryCostly>(); });
+  // Exponentials of rows of narrow elements take longer than memory does, which has half as much to
+  // move: nothing is gained there.
+  bool narrow = llvm::any_of(launch.getResultTypes(), [](Type result) {
+    return elementBytes(cast<RankedTensorType>(result).getElementType()) < 4;
+  });
+  return !costly || (length <= kept && !narrow);
 }
 
 /// Whether all results begin with a line, and none lies where an input does.
