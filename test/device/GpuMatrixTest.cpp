@@ -408,6 +408,22 @@ TEST_CASE("f32 is rounded for matrix units where that is allowed") {
     check(product("f32", "f32", 40, 50, 100, byColumns),
           {few({40, 100}), byColumns ? few({50, 100}) : few({100, 50}), few({50})}, true);
   check(product("f32", "f32", 6, 50, 400, true), {few({6, 400}), few({50, 400}), few({50})}, true);
+  // Operands along the rows and columns: copies of 16, 8 and 4 bytes, narrow and wide tiles.
+  for (auto [m, n, k] : {std::tuple(16, 64, 96), {40, 130, 100}, {33, 51, 68}, {300, 520, 40}}) {
+    std::string left = std::to_string(k) + "x" + std::to_string(m),
+                right = std::to_string(k) + "x" + std::to_string(n),
+                rows = std::to_string(m) + "x" + std::to_string(k),
+                y = "tensor<" + std::to_string(m) + "x" + std::to_string(n) + "xf32>";
+    for (bool across : {true, false}) {
+      std::string a = "tensor<" + (across ? left : rows) + "xf32>", w = "tensor<" + right + "xf32>";
+      std::string text = function("%a: " + a + ", %w: " + w, y,
+                                  "%y = prim.dot %a, %w batch [] x [] contract [" +
+                                      std::string(across ? "0" : "1") + "] x [0] : (" + a + ", " +
+                                      w + ") -> " + y);
+      INFO(text);
+      check(text, {across ? few({k, m}) : few({m, k}), few({k, n})}, true);
+    }
+  }
 }
 
 /// "2x3x", of a type's extents.

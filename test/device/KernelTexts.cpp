@@ -93,7 +93,8 @@ void tcc::test::check(const std::string &text, llvm::ArrayRef<Tensor> inputs, bo
 
 codegen::device::Schedule tcc::test::scheduleOf(kernel::LaunchOp launch, const GpuArch &arch,
                                                 std::optional<codegen::device::Form> form) {
-  for (codegen::device::Schedule schedule : codegen::device::schedulesFor(launch, arch))
+  bool tf32 = form == codegen::device::Form::Mma; // f32 has that form only where it is rounded
+  for (codegen::device::Schedule schedule : codegen::device::schedulesFor(launch, arch, tf32))
     if (schedule.getForm() == form.value_or(schedule.getForm()))
       return schedule;
   FAIL("no template of this form takes the launch");

@@ -17,7 +17,7 @@
 // column 8 t + 2 j + i is column 2 t + i of the instruction's tile j. A lane then holds eight
 // neighbouring columns of the result, which the epilogue computes and stores together.
 // Operands of 16 bits that lie along the rows or columns instead of k are transposed on the
-// way to the lanes; their columns keep their places.
+// way to the lanes, those of 32 bits are read one by one; their columns keep their places.
 //
 // Where there are fewer tiles than multiprocessors, blocks share what a tile sums: each leaves its
 // sums in scratch memory, and the last one to be done adds them up in order.
@@ -81,6 +81,7 @@ private:
   void write(ArrayRef<Held> held);
 
   Value tileAt(const Part &part, Value stage, unsigned first, unsigned k);
+  SmallVector<Value> loadAcross(const Part &part, Value stage, unsigned first, unsigned k);
   SmallVector<Value> multiply(Value stage, ValueRange sums);
   SmallVector<Value> multiplyAll();
   void store(ValueRange sums);
@@ -115,6 +116,11 @@ std::pair<Value, Value> MmaEmitter::chunkAt(const Part &part, unsigned i) {
 /// Where a chunk of a line is in shared memory, so that eight lines that are read at once
 /// have it in different banks.
 Value MmaEmitter::swizzled(const Part &part, Value line, Value chunk) {
+  if (!part.byInner && instruction.elementBytes() == 4) {
+    // A warp reads eight elements, two chunks, of four lines at once.
+    bool half = chunksOfLine(part) < 8; // of what the banks hold
+    return bxor(chunk, mul(band(shr(line, half ? 1 : 0), half ? 1 : 3), 2));
+  }
   if (!part.byInner || part.left)
     return bxor(chunk, band(line, std::min(7u, chunksOfLine(part) - 1)));
   // Lines 8 t + i of a tile, t to 3, i to 1.
@@ -127,7 +133,7 @@ MmaEmitter::Part MmaEmitter::partOf(bool left) {
   part.source = sourceOf(p, left, batch);
   part.runs = runsOf(f, part.source);
   part.left = left;
-  part.byInner = part.source.innerFirst || instruction.elementBytes() != 2;
+  part.byInner = part.source.innerFirst || instruction.elementBytes() == 1;
   if (part.byInner != part.source.innerFirst)
     part.runs = {};
   part.width = left ? t.rows : t.columns;
@@ -252,6 +258,23 @@ Value MmaEmitter::tileAt(const Part &part, Value stage, unsigned first, unsigned
   return sharedAt(add(add(stage, c(part.offset)), offset));
 }
 
+/// What ldmatrix would give of the same 16 rows if it transposed elements of 32 bits.
+SmallVector<Value> MmaEmitter::loadAcross(const Part &part, Value stage, unsigned first,
+                                          unsigned k) {
+  SmallVector<Value> words;
+  Value warp = part.left ? warpRow : warpColumn;
+  for (unsigned i = 0; i < 4; ++i) {
+    unsigned kHalf = part.left ? i / 2 : i % 2, ownHalf = part.left ? i % 2 : i / 2;
+    Value line = add(band(lane, 3), c(int64_t(k) * 8 + kHalf * 4));
+    Value own = add(add(warp, shr(lane, 2)), c(int64_t(first) + ownHalf * 8));
+    Value place = add(mul(swizzled(part, line, shr(own, 2)), 16), mul(band(own, 3), 4));
+    Value offset = add(mul(line, part.lineBytes(instruction.elementBytes())), place);
+    words.push_back(LLVM::LoadOp::create(b, b.getI32Type(),
+                                         sharedAt(add(add(stage, c(part.offset)), offset)), 4));
+  }
+  return words;
+}
+
 /// The warp's sums with the products of one stage added.
 SmallVector<Value> MmaEmitter::multiply(Value stage, ValueRange sums) {
   SmallVector<Value> next(sums);
@@ -259,8 +282,10 @@ SmallVector<Value> MmaEmitter::multiply(Value stage, ValueRange sums) {
   for (unsigned k = 0; k < MmaTile::lineBytes / MatrixInstruction::bytes; ++k) {
     SmallVector<SmallVector<Value>> left, right;
     auto load = [&](const Part &part, Value stage, unsigned first, unsigned k) {
-      return instruction.rounded(b,
-                                 loadMatrices(b, tileAt(part, stage, first, k), 4, !part.byInner));
+      bool across = !part.byInner && instruction.elementBytes() == 4;
+      return instruction.rounded(
+          b, across ? loadAcross(part, stage, first, k)
+                    : loadMatrices(b, tileAt(part, stage, first, k), 4, !part.byInner));
     };
     for (unsigned i = 0; i < down; ++i)
       left.push_back(load(parts[0], stage, i * 16, k));
