@@ -189,7 +189,28 @@ Value trigamma(AtenNode &a, Value x) {
   return b.select(isLow, reflected, sum);
 }
 
-/// (-1)^(n+1) n! zeta(n + 1, x); the 0th is digamma.
+/// The n-th derivative of pi cot(pi x), a polynomial of the cotangent.
+Value cotangentDerivative(PrimBuilder &b, int64_t n, Value x) {
+  constexpr double kPi = std::numbers::pi;
+  std::vector<double> c = {0, 1};
+  for (int64_t k = 0; k < n; ++k) { // c' (1 + t^2) for c(t), of the other sign
+    std::vector<double> next(c.size() + 1);
+    for (size_t i = 1; i < c.size(); ++i) {
+      next[i - 1] -= static_cast<double>(i) * c[i];
+      next[i + 1] -= static_cast<double>(i) * c[i];
+    }
+    c = std::move(next);
+  }
+  Value turn = b.mul(b.sub(x, b.unary<prim::FloorOp>(b.add(x, 0.5))), kPi);
+  Value t = b.div(b.unary<prim::CosOp>(turn), b.unary<prim::SinOp>(turn)), square = b.mul(t, t);
+  size_t top = c.size() - 1;
+  Value sum = b.full(b.dims(x), c[top], b.elem(x));
+  for (size_t i = top; i >= 2; i -= 2)
+    sum = b.add(b.mul(sum, square), c[i - 2]);
+  return b.mul(top % 2 ? b.mul(sum, t) : sum, std::pow(kPi, static_cast<double>(n + 1)));
+}
+
+/// (-1)^(n+1) n! zeta(n + 1, x), below 0 by reflection; the 0th is digamma.
 LogicalResult polygamma(AtenNode &a) {
   PrimBuilder &b = a.b;
   int64_t n = a.integer("n", 0);
@@ -201,7 +222,16 @@ LogicalResult polygamma(AtenNode &a) {
   if (n == 1)
     return a.give(trigamma(a, x));
   double factor = std::tgamma(static_cast<double>(n + 1)) * (n % 2 ? 1 : -1);
-  return a.give(b.mul(hurwitzZeta(b, n + 1, x), factor));
+  Value isLow = b.compare(P::lt, x, 0.0);
+  Value high = b.select(isLow, b.sub(b.scalar(1, b.elem(x)), x), x);
+  Value value = b.mul(hurwitzZeta(b, n + 1, high), factor);
+  Value reflected = b.sub(n % 2 ? b.neg(value) : value, cotangentDerivative(b, n, x));
+  // Infinite at whole numbers, of the sign that the sum has.
+  Value isPole = b.compare(P::eq, b.unary<prim::FloorOp>(x), x);
+  Value pole = b.scalar(std::copysign(std::numeric_limits<double>::infinity(), factor), b.elem(x));
+  Value low = b.select(isPole, pole, reflected);
+  value = b.select(isLow, low, value);
+  return a.give(b.select(b.compare(P::eq, x, 0.0), pole, value));
 }
 
 /// log of the multivariate gamma function.

@@ -54,6 +54,8 @@ def computed(normal):
     yield "batch_norm_with_update", norm_with_update, (normal(3, 4, 5), normal(4), normal(4), normal(4), normal(4) ** 2)
     yield "trigamma", lambda x, i: [torch.polygamma(1, x), torch.polygamma(1, x.double()), torch.polygamma(1, i)], (
         torch.tensor([0.0, -1.0, -7.0, 0.3, -2.5, 1.0, 40.0, float("inf")]), torch.tensor([-3, 2, 0], dtype=torch.int16))
+    yield "polygamma_below_zero", lambda x: [torch.polygamma(n, v) for n in (2, 3, 4, 7) for v in (x, x.double())], (
+        torch.tensor([0.0, -0.0, -1.0, -2.0, -30.0, -0.3, -2.5, -7.75, -13.25, -20.375, -170.75, -float("inf"), 0.4, 6.0]),)
 
     def eigenvalues(*all):
         """Of matrices without symmetry; vectors have a sign that none defines, so their products say whether they hold."""
