@@ -407,6 +407,7 @@ TEST_CASE("the template for mma.sync does not spill on any architecture", "[long
                           {"bf16", "bf16", 16, 4096, 4096, true},
                           {"i8", "i32", 2048, 2048, 512, true},
                           {"f32", "f32", 4096, 4096, 4096, false},
+                          {"bf16", "bf16", 33, 4096, 4096, true},
                           {"i8", "i32", 100, 300, 500, false}}) {
       std::string text = product(c.type, c.result, c.m, c.n, c.k, c.byColumns);
       INFO(arch.name << ' ' << text);
@@ -414,7 +415,8 @@ TEST_CASE("the template for mma.sync does not spill on any architecture", "[long
       CHECK(contains(ptx, "mma.sync.aligned"));
       CHECK(contains(ptx, "ldmatrix.sync.aligned"));
       CHECK(contains(ptx, "cp.async"));
-      // Rows of f32 are copied as they lie.
+      // Rows of f32 are copied as they lie, and none past the end.
+      CHECK((c.m != 33 || contains(ptx, ", 16, 0;")));
       CHECK((std::string(c.type) != "f32" || !contains(ptx, "st.shared.v4")));
       checkAssembles(ptx, arch);
     }

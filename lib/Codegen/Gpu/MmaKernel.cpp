@@ -55,6 +55,7 @@ private:
     bool left, byInner;
     unsigned width, offset; ///< rows or columns; bytes in a stage
     SmallVector<Coords> own;
+    SmallVector<Value> exists; ///< whether it is before the end; null: it is
 
     unsigned lineBytes(unsigned elementBytes) const {
       return byInner ? MmaTile::lineBytes : width * elementBytes;
@@ -139,8 +140,13 @@ MmaEmitter::Part MmaEmitter::partOf(bool left) {
   part.width = left ? t.rows : t.columns;
   part.offset = left ? 0 : t.leftBytes();
   Value first = left ? rowTile : columnTile;
+  // Past the end nothing is copied: all blocks would read the last line at once.
+  Value extent = left ? rows : columns;
+  bool whole = getConstantIntValue(extent).value_or(1) % part.width == 0;
   auto ownAt = [&](Value place, unsigned lanes) {
-    part.own.push_back(runCoords(f, f.e.addIndex(first, toIndex(place)), part.source.own, lanes));
+    Value at = f.e.addIndex(first, toIndex(place));
+    part.own.push_back(runCoords(f, at, part.source.own, lanes));
+    part.exists.push_back(whole || !part.runs.direct ? Value() : f.less(at, extent));
   };
   // The own index differs from line to line, or within one.
   if (part.byInner)
@@ -193,9 +199,11 @@ SmallVector<MmaEmitter::Held> MmaEmitter::fetch(Part &part, Value step, Value st
     for (unsigned j = 0; j < piecesOfChunk(part); ++j) {
       const auto &[k, before] = part.byInner ? along[j] : across;
       ProductOperand operand = part.source.operand(batch, part.own[part.byInner ? i : j], k);
-      if (before)
-        operand.inside =
-            operand.inside ? Value(arith::AndIOp::create(b, operand.inside, before)) : before;
+      for (Value condition : {before, part.exists[part.byInner ? i : j]})
+        if (condition)
+          operand.inside = operand.inside
+                               ? Value(arith::AndIOp::create(b, operand.inside, condition))
+                               : condition;
       if (part.runs.direct) {
         Value from = f.e.readingOf(operand.tensor, operand.at).place->pointer;
         copyAsync(b, sharedAt(add(offset, c(int64_t(j) * bytes))), from, bytes, operand.inside);
