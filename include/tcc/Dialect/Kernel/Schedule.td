@@ -32,7 +32,7 @@ class Kernel_ScheduleAttr<Dialect dialect, string name, string nameInText>
 }
 
 def Kernel_BySizeAttr : Kernel_ScheduleAttr<Kernel_Dialect, "BySize", "by_size"> {
-  let summary = "two schedules, of which each run takes one by the size of what the launch makes";
+  let summary = "schedules of which each run takes one, by the size of what the launch makes";
   let description = [{
     `small` holds for runs in which the first result has fewer than `below` elements, `large` for all
     others. The plan makes two kernels of the launch, and the host program starts one of them. `large`
