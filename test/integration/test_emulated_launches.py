@@ -72,40 +72,28 @@ class EmulatedLaunches(ToolTest):
             result = self.emulated("clusters_k0_dot_add")
             self.assertEqual(result.returncode, 1, result.stdout)
 
-    def test_recurrences(self):
-        """Blocks of a cluster that share the units of a layer, by the schedules of the file."""
-        self.pack("recurrence")
+    def blocks_wait(self, name, launches, kernel, launch):
+        """All launches of a file, whose blocks send to each other, are right, and a kernel of them is not without its waits."""
+        self.pack(name)
         result = self.emulated("--seeds", "3")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertIn("18 launches, 0 wrong", result.stdout)
-        # Turns that do not wait for what other blocks send, and one that says nothing of what will come.
-        kernel = self.work / "packed/k1.ptx"
-        lines = kernel.read_text().splitlines(keepends=True)
-        waits = [at for at, line in enumerate(lines) if "mbarrier.try_wait" in line]
-        expects = [at for at, line in enumerate(lines) if "expect_tx" in line]
-        kernel.write_text("".join(line for at, line in enumerate(lines) if at not in expects))
-        self.assertEqual(self.emulated("layer_k0_recurrence.line").returncode, 1)
-        self.assertTrue(waits)
-        for at in waits:
-            lines[at] = "setp.eq.b32 P1, 0, 0;\n"
-        kernel.write_text("".join(lines))
-        self.assertEqual(self.emulated("layer_k0_recurrence.line").returncode, 1)
+        self.assertIn(f"{launches} launches, 0 wrong", result.stdout)
+        path = self.work / "packed" / kernel
+        lines = path.read_text().splitlines(keepends=True)
+        silent = [line for line in lines if "expect_tx" not in line]
+        hasty = ["setp.eq.b32 P1, 0, 0;\n" if "mbarrier.try_wait" in line else line for line in lines]
+        for changed in silent, hasty:  # nobody says what will come, or waits for it
+            self.assertNotEqual(changed, lines)
+            path.write_text("".join(changed))
+            self.assertEqual(self.emulated(launch).returncode, 1)
+
+    def test_recurrences(self):
+        """Blocks of a cluster that share the units of a layer, by the schedules of the file."""
+        self.blocks_wait("recurrence", 18, "k1.ptx", "layer_k0_recurrence.line")
 
     def test_factors(self):
         """Blocks of a cluster that share the columns of a matrix, by the schedules of the file."""
-        self.pack("factors")
-        result = self.emulated("--seeds", "3")
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertIn("9 launches, 0 wrong", result.stdout)
-        # Steps that do not wait for what is sent, and rings of which nobody says what will come.
-        kernel = self.work / "packed/k0.ptx"
-        lines = kernel.read_text().splitlines(keepends=True)
-        kernel.write_text("".join(line for line in lines if "expect_tx" not in line))
-        self.assertEqual(self.emulated("tall_k0_qr").returncode, 1)
-        waits = ["setp.eq.b32 P1, 0, 0;\n" if "mbarrier.try_wait" in line else line for line in lines]
-        self.assertNotEqual(waits, lines)
-        kernel.write_text("".join(waits))
-        self.assertEqual(self.emulated("tall_k0_qr").returncode, 1)
+        self.blocks_wait("factors", 9, "k0.ptx", "tall_k0_qr")
 
     def test_wgmma_attention(self):
         self.pack("wgmma_attention")

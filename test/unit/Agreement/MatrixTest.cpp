@@ -119,6 +119,16 @@ TEST_CASE("LU and QR of matrices of many shapes agree with the interpreter", "[l
           }
 }
 
+constexpr const char *kTriangles[] = {"unit = false, upper = false", "unit = false, upper = true",
+                                      "unit = true, upper = false", "unit = true, upper = true"};
+
+/// What is solved with triangles of type `t` and sides of type `x`.
+static auto solveOf(const std::string &t, const std::string &x, const std::string &flags) {
+  return parsed("%t: " + t + ", %x: " + x,
+                "prim.triangular_solve %t, %x {" + flags + "} : (" + t + ", " + x + ") -> " + x, 1,
+                x);
+}
+
 TEST_CASE("what is solved with matrices agrees with the interpreter", "[long]") {
   for (const std::string &cpu : runnableCpus())
     for (const Form &form : kForms)
@@ -130,12 +140,8 @@ TEST_CASE("what is solved with matrices agrees with the interpreter", "[long]") 
             Tensor square = withDiagonal(randomTensor(form.type, {2, n, n}, n), n),
                    sides = randomTensor(form.type, {2, n, m}, m);
             double factor = 100.0 * n;
-            for (std::string flags : {"unit = false, upper = false", "unit = false, upper = true",
-                                      "unit = true, upper = false", "unit = true, upper = true"}) {
-              auto module = parsed("%t: " + t + ", %x: " + x,
-                                   "prim.triangular_solve %t, %x {" + flags + "} : (" + t + ", " +
-                                       x + ") -> " + x,
-                                   1, x);
+            for (std::string flags : kTriangles) {
+              auto module = solveOf(t, x, flags);
               REQUIRE(module);
               // A diagonal of ones needs small numbers beside it.
               bool unit = llvm::StringRef(flags).starts_with("unit = true");
@@ -193,14 +199,8 @@ TEST_CASE("batches of small matrices agree with the interpreter", "[long]") {
                   "%x: " + x, "prim.lu %x " + flag + ": (" + x + ") -> (" + types + ")", 3, types);
               agree(*module, flag.empty() ? in : withDiagonal(in, 2.0 * n), cpu, form.type, factor);
             }
-            for (std::string flags : {"unit = false, upper = false", "unit = false, upper = true",
-                                      "unit = true, upper = false", "unit = true, upper = true"}) {
-              auto module = parsed("%t: " + t + ", %x: " + x,
-                                   "prim.triangular_solve %t, %x {" + flags + "} : (" + t + ", " +
-                                       x + ") -> " + x,
-                                   1, x);
-              agree(*module, {square, in}, cpu, form.type, factor);
-            }
+            for (std::string flags : kTriangles)
+              agree(*solveOf(t, x, flags), {square, in}, cpu, form.type, factor);
             auto factors = parsed("%x: " + t, "prim.cholesky %x : (" + t + ") -> " + t, 1, t);
             agree(*factors, square, cpu, form.type, factor);
           }
