@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "PlaneConv.h"
+#include "PartialSums.h"
 #include "ProductSpec.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tcc/Codegen/Cpu/RegisterTile.h"
@@ -21,8 +22,6 @@ using namespace tcc;
 using namespace tcc::codegen;
 
 static constexpr int64_t kGrainProducts = 1 << 17;
-/// Terms of one running sum (docs/Rationale/long-sums.md).
-static constexpr int64_t kRun = 192;
 
 PlaneCut codegen::cutOf(cpu::PlaneScheduleAttr attr) {
   return {attr.getLanes(), attr.getRows(),    attr.getVectors(),
@@ -70,7 +69,7 @@ private:
                 Index begin, Index end, bool isFirst);
   void finish();
   bool sumsOnce() const {
-    return cut.channels == conv.channels && conv.channels * conv.taps() <= kRun * 3 / 2;
+    return cut.channels == conv.channels && conv.channels * conv.taps() <= kSumBlock * 3 / 2;
   }
   VectorType vectorType() const { return VectorType::get({cut.lanes}, f32); }
   Index constant(int64_t v) { return k.constant(v); }
@@ -259,9 +258,9 @@ void PlaneEmitter::copyLine(Value source, Value inside, Index start, Index to) {
 void PlaneEmitter::emitRuns(Index firstChannel, Index count, bool isFirst) {
   int64_t taps = conv.taps(), most = cut.channels * taps;
   Index firstTerm = k.mul(firstChannel, constant(taps)), length = k.mul(count, constant(taps));
-  if (most <= kRun * 3 / 2)
+  if (most <= kSumBlock * 3 / 2)
     return emitTiles(firstTerm, constant(0), length, isFirst);
-  int64_t run = llvm::divideCeil(most, llvm::divideCeil(most, kRun));
+  int64_t run = llvm::divideCeil(most, llvm::divideCeil(most, kSumBlock));
   k.loop(constant(0), length, constant(run), [&](Index begin) {
     emitTiles(firstTerm, begin, k.min(k.add(begin, constant(run)), length), isFirst);
   });
