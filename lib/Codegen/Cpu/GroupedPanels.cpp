@@ -27,7 +27,8 @@ void GroupReader::beginWords(Index row) {
 void GroupReader::prefetch(Value ahead, Index row, int64_t rows) {
   Index at = k.mulAdd(row, k.constant(shape.width), first);
   for (int64_t offset = 0; offset < rows * shape.width; offset += cpu.lineBytes / 4)
-    k.prefetch(k.address(ahead, k.builder.getI32Type(), k.add(at, k.constant(offset))));
+    k.prefetch(k.address(ahead, k.builder.getI32Type(), k.add(at, k.constant(offset))),
+               KernelBuilder::kInL1);
 }
 
 void GroupReader::prefetchScales(Value ahead) {

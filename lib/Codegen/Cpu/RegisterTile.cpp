@@ -37,6 +37,8 @@ PanelSource PanelSource::from(KernelBuilder &k, Index begin) const {
   if (ahead)
     rest.ahead = k.address(ahead, k.builder.getI8Type(),
                            k.mul(begin, aheadStride ? aheadStride : k.constant(aheadStep)));
+  if (alone)
+    rest.soon = k.address(soon, k.builder.getI8Type(), k.mul(begin, k.constant(stepBytes)));
   return rest;
 }
 
@@ -44,6 +46,13 @@ PanelSource PanelSource::from(KernelBuilder &k, Index begin) const {
 static void prefetchAhead(KernelBuilder &k, const CpuTarget &cpu, const PanelSource &b, Index at,
                           unsigned count) {
   Type byte = k.builder.getI8Type();
+  auto fetchSoon = [&] {
+    Value from = k.address(b.soon, byte, k.mul(at, k.constant(b.stepBytes)));
+    for (int64_t offset = 0; offset < b.stepBytes * count; offset += cpu.lineBytes)
+      k.prefetch(k.address(from, byte, k.constant(offset)), KernelBuilder::kInL1);
+  };
+  if (b.alone)
+    k.ifThen(b.alone, fetchSoon);
   auto fetch = [&](Index begin, int64_t bytes) {
     for (unsigned panel = 0; panel < b.panels; ++panel) {
       Value from = b.ahead;
@@ -51,7 +60,8 @@ static void prefetchAhead(KernelBuilder &k, const CpuTarget &cpu, const PanelSou
         from = k.address(from, b.element, k.mul(k.constant(panel), b.panelStride));
       Value pointer = k.address(from, byte, begin);
       for (int64_t offset = 0; offset < bytes; offset += cpu.lineBytes)
-        k.prefetch(k.address(pointer, byte, k.constant(offset)));
+        k.prefetch(k.address(pointer, byte, k.constant(offset)),
+                   b.isNear ? KernelBuilder::kInL1 : KernelBuilder::kInL2);
     }
   };
   if (!b.aheadStride)
@@ -197,6 +207,7 @@ private:
   SmallVector<Value> steps(Index at, unsigned count, ValueRange in);
   SmallVector<Value> panelVectors(Value panel, unsigned ahead);
   Value loadA(unsigned row, unsigned ahead);
+  void multiply(unsigned row, unsigned vector, Value scalar, Value b, SmallVector<Value> &accs);
   void multiply(unsigned row, Value scalar, ArrayRef<Value> vectors, SmallVector<Value> &accs);
 
   KernelBuilder &k;
@@ -223,26 +234,44 @@ Value Run::loadA(unsigned row, unsigned ahead) {
   return k.widen(k.load(a.element, pointer), tile.acc, a.isUnsigned);
 }
 
-void Run::multiply(unsigned row, Value scalar, ArrayRef<Value> vectors, SmallVector<Value> &accs) {
-  for (auto [i, width] : llvm::enumerate(tile.widths)) {
-    Value &acc = accs[row * tile.widths.size() + i];
-    acc = tile.steps.size > 1
-              ? emitStepDot(k, cpu, tile.steps, spreadStep(k, tile.steps, scalar, width),
-                            vectors[i], acc)
-              : emitMultiplyAdd(k, cpu, k.broadcast(scalar, width), vectors[i], acc);
-  }
+void Run::multiply(unsigned row, unsigned vector, Value scalar, Value b, SmallVector<Value> &accs) {
+  unsigned width = tile.widths[vector];
+  Value &acc = accs[row * tile.widths.size() + vector];
+  acc = tile.steps.size > 1
+            ? emitStepDot(k, cpu, tile.steps, spreadStep(k, tile.steps, scalar, width), b, acc)
+            : emitMultiplyAdd(k, cpu, k.broadcast(scalar, width), b, acc);
 }
 
+void Run::multiply(unsigned row, Value scalar, ArrayRef<Value> vectors, SmallVector<Value> &accs) {
+  for (auto [i, vector] : llvm::enumerate(vectors))
+    multiply(row, i, scalar, vector, accs);
+}
+
+/// Registers hold a step's elements of A or its vectors of B, whichever are fewer, beside the sums.
 SmallVector<Value> Run::steps(Index at, unsigned count, ValueRange in) {
   SmallVector<Value> accs = llvm::to_vector(in);
   rows.begin(k, at);
   Value panel = k.address(b.base, b.element, k.mul(at, b.kStride));
   if (b.ahead)
     prefetchAhead(k, cpu, b, at, count);
+  bool holdsRows = tile.rows < tile.widths.size();
   for (unsigned ahead = 0; ahead < count; ++ahead) {
-    SmallVector<Value> vectors = panelVectors(panel, ahead);
+    if (!holdsRows) {
+      SmallVector<Value> vectors = panelVectors(panel, ahead);
+      for (unsigned row = 0; row < tile.rows; ++row)
+        multiply(row, loadA(row, ahead), vectors, accs);
+      continue;
+    }
+    SmallVector<Value> elements;
     for (unsigned row = 0; row < tile.rows; ++row)
-      multiply(row, loadA(row, ahead), vectors, accs);
+      elements.push_back(loadA(row, ahead));
+    unsigned vector = 0;
+    forVectors(k, tile, b, panel, [&](Value from, unsigned column, unsigned width) {
+      Value loaded = loadPanelVector(k, tile, b, from, ahead, column, width);
+      for (auto [row, element] : llvm::enumerate(elements))
+        multiply(row, vector, element, loaded, accs);
+      ++vector;
+    });
   }
   return accs;
 }

@@ -312,10 +312,13 @@ struct ProductExtents {
 };
 
 /// Panels that a tile of `rows` rows may lie across: the registers hold its sums, the elements of
-/// A and a vector of B; of integers with scales, `grouped`, the words and sums of a group too.
+/// A and a vector of B; of integers with scales, `grouped`, the words and sums of a group too. Of
+/// more sums than three quarters LLVM's allocator spills some.
 static int64_t mostBeside(const CpuTarget &cpu, const ContractionSchedule &schedule, bool grouped) {
   constexpr int64_t mostStreams = 4;
-  int64_t free = int64_t(cpu.vectorRegisters) - schedule.rows - 1;
+  int64_t registers = cpu.vectorRegisters, free = registers - schedule.rows - 1;
+  if (!grouped)
+    free = std::min(free, registers * 3 / 4);
   int64_t each = int64_t(schedule.vectors) * (grouped ? 2 * schedule.rows + 1 : schedule.rows);
   return std::clamp<int64_t>(free / each, 1, mostStreams);
 }

@@ -15,7 +15,7 @@ namespace tcc::codegen {
 /// hardware prefetches across pages: it fetches what it comes to some steps later.
 void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &block) {
   constexpr int64_t manyTiles = 64; // no time to lose
-  constexpr int64_t streamedAhead = 4096, groupedAhead = 8192;
+  constexpr int64_t streamedAhead = 8192;
   int64_t tiles = source.groups ? 1 : spec.schedule.tilesPerTask;
   if (spec.bLayout != PanelLayout::Packed || copiesB || tiles > manyTiles || feed.keepsPanels())
     return;
@@ -25,15 +25,23 @@ void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &bl
   if (source.groups) {
     // Panels beside each other are followed by as many.
     const GroupedShape &shape = *source.groups;
-    int64_t bytes = 4 * shape.groupWords(), groups = llvm::divideCeil(groupedAhead, bytes);
+    int64_t bytes = 4 * shape.groupWords(), groups = llvm::divideCeil(streamedAhead, bytes);
     source.ahead = k.address(source.base, k.builder.getI8Type(), k.constant(groups * bytes));
     source.aheadGroups =
         k.sub(k.constant(shape.groups - groups), k.floorDiv(block.begin, k.constant(shape.group)));
     return;
   }
+  Value soon = k.address(source.base, k.builder.getI8Type(), k.constant(streamedAhead));
   if (tiles == 1) {
-    source.ahead = k.address(source.base, k.builder.getI8Type(), k.constant(streamedAhead));
+    source.ahead = soon;
+    source.isNear = true;
     return;
+  }
+  if (!k.known(tiling.tiles)) {
+    Index count = k.sub(endTile, firstTile);
+    source.alone = k.compare(arith::CmpIPredicate::sle, count, k.constant(1));
+    source.soon = soon;
+    source.stepBytes = bytes;
   }
   Index next = cutsK ? block.length : k.mul(panelRows(), k.constant(spec.schedule.panelsPerTask));
   Index part = k.mul(k.mul(k.sub(tile, firstTile), block.length), k.constant(source.aheadStep));

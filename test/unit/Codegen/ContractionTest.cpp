@@ -305,9 +305,33 @@ TEST_CASE("tiles of all heights share one epilogue") {
   CHECK(epilogues(true) == epilogues(false));
 }
 
+TEST_CASE("what comes soon is fetched into the nearest cache") {
+  CpuTarget cpu = llvm::cantFail(CpuTarget::create("x86-64-v4", "x86_64-linux"));
+  auto fetches = [&](const GemmCase &g) {
+    auto context = kernelContext();
+    std::string text;
+    llvm::raw_string_ostream(text) << *gemmModule(*context, cpu, g, scheduleOf(cpu, g));
+    llvm::StringRef all = text;
+    return std::pair(all.count("cache = 1 : i32, hint = 3"),
+                     all.count("cache = 1 : i32, hint = 2"));
+  };
+  // Two steps of a panel of three lines: a panel that is left over beside those that are streams
+  // enough together, and each one of eight rows.
+  CHECK(fetches({.m = 4, .n = 3072, .k = 96}) == std::pair<size_t, size_t>(6, 0));
+  CHECK(fetches({.m = 8, .n = 3072, .k = 96}) == std::pair<size_t, size_t>(6, 0));
+  // Tiles that share a panel fetch the next one into the second, a part each.
+  CHECK(fetches({.m = 64, .n = 3072, .k = 96}).first == 0);
+  CHECK(fetches({.m = 64, .n = 3072, .k = 96}).second > 0);
+  // Of open rows a run tells which it is.
+  auto [near, next] = fetches({.m = 64, .n = 3072, .k = 96, .dynamicM = true});
+  CHECK(near > 0);
+  CHECK(next > 0);
+}
+
 TEST_CASE("accumulators stay in registers") {
   const int64_t shapes[][3] = {{128, 768, 768}, {784, 128, 512}, {784, 40, 120},
-                               {3136, 24, 64},  {49, 112, 480},  {1, 1000, 2048}};
+                               {3136, 24, 64},  {49, 112, 480},  {1, 1000, 2048},
+                               {2, 3072, 768},  {3, 3072, 768},  {4, 3072, 768}};
   const llvm::StringRef targets[][2] = {{"v3", "x86_64-linux"},
                                         {"znver4", "x86_64-linux"},
                                         {"v4", "x86_64-linux"},

@@ -50,7 +50,8 @@ public:
   void storePart(mlir::Value value, mlir::Value pointer, Index valid);
   /// 64-byte aligned stack memory, allocated once at the kernel's entry.
   mlir::Value scratch(mlir::Type element, int64_t count);
-  void prefetch(mlir::Value pointer, unsigned locality = 2);
+  static constexpr unsigned kInL1 = 3, kInL2 = 2;
+  void prefetch(mlir::Value pointer, unsigned locality = kInL2);
 
   // Values
   mlir::Value zero(mlir::Type type);
