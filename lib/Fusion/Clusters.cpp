@@ -39,6 +39,7 @@
 //===----------------------------------------------------------------------===//
 #include "Clustering.h"
 #include "tcc/Analysis/AttentionForm.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -179,38 +180,59 @@ static bool takesRows(Operation *op) {
   return take && static_cast<int64_t>(take.getAxis()) + 1 < tensorType(take.getX()).getRank();
 }
 
-/// Pointwise operators that `v` is computed by, up to `most`.
+/// Pointwise operators that `v` is computed by, up to `most`; of 64 bits, which take twice the
+/// vectors, one is two.
 static unsigned countOperators(Value v, unsigned most, DenseSet<Operation *> &seen) {
   Operation *op = v.getDefiningOp();
   if (!op || isHost(op) || !(isPointwise(op) || isFree(op)) || !seen.insert(op).second)
     return 0;
-  unsigned count = isPointwise(op) && !isFree(op);
+  constexpr int64_t wide = 8; // bytes
+  bool counts = isPointwise(op) && !isFree(op);
+  unsigned count = counts * (elementBytes(tensorType(v).getElementType()) < wide ? 1 : 2);
   for (Value operand : op->getOperands())
     if (count < most && isa<RankedTensorType>(operand.getType()))
       count += countOperators(operand, most - count, seen);
   return count;
 }
 
+/// Whether `op` is computed by so many operators that reading it takes no longer.
+static bool isLong(Operation *op) {
+  constexpr unsigned manyOperators = 8;
+  DenseSet<Operation *> seen;
+  return countOperators(op->getResult(0), manyOperators, seen) >= manyOperators;
+}
+
 /// Whether `op`, read at `at`, is the same at many points of `g`, and long to compute: where a
 /// grid is sampled, for every channel.
 static bool repeatsMuch(Operation *op, const Cluster &g, ArrayRef<OpFoldResult> own) {
-  constexpr int64_t manyTimes = 8;
-  constexpr unsigned manyOperators = 8;
-  auto points = [](ArrayRef<OpFoldResult> extents) -> std::optional<int64_t> {
+  constexpr int64_t manyTimes = 8, openPoints = 8;
+  // An open extent is several points, unless both have it.
+  SmallVector<Value> open;
+  auto points = [](ArrayRef<OpFoldResult> extents, auto unknown) {
     int64_t product = 1;
     for (OpFoldResult extent : extents) {
       auto known = getConstantIntValue(extent);
-      if (!known)
-        return std::nullopt;
-      product *= *known;
+      product *= known ? *known : unknown(cast<Value>(extent));
     }
     return product;
   };
-  auto mine = points(own), all = points(g.space);
-  if (!mine || !all || *all < manyTimes * *mine)
+  int64_t all = points(g.space, [&](Value extent) {
+    open.push_back(extent);
+    return 1;
+  });
+  bool isPart = true;
+  int64_t mine = points(own, [&](Value extent) {
+    auto *same = llvm::find(open, extent);
+    isPart &= same != open.end();
+    if (same != open.end())
+      open.erase(same);
+    return 1;
+  });
+  for (size_t i = 0; i < open.size(); ++i)
+    all *= openPoints;
+  if (!isPart || all < manyTimes * mine)
     return false;
-  DenseSet<Operation *> seen;
-  return countOperators(op->getResult(0), manyOperators, seen) >= manyOperators;
+  return isLong(op);
 }
 
 /// Whether a function that is costly to compute goes into `op` alone, through operators on points:
@@ -271,6 +293,7 @@ bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
   if (windows)
     return false;
   constexpr unsigned kMostPlaces = 16; // steps of a scan by doubling would double them
+  constexpr unsigned kFewPlaces = 2;   // of what takes long to compute
   if (outerOnly)
     return worthEachRow(op, g, at);
   unsigned asked = placesRead(g, op->getResult(0));
@@ -278,6 +301,7 @@ bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
   bool costly = op->hasTrait<prim::Costly>() && !takesRows(op) &&
                 !(few && asked == 1 && !op->hasTrait<prim::VeryCostly>());
   return !costly && asked <= kMostPlaces && !(asked > 1 && endsFunction(op)) &&
+         !(asked > kFewPlaces && isLong(op)) &&
          (few || !repeatsMuch(op, g, extentsOf(op, op->getResult(0))));
 }
 

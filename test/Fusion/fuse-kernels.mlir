@@ -160,6 +160,44 @@ func.func @weights(%x: tensor<16x64xf32>, %w: tensor<64xf32>) -> tensor<16x64xf3
   return %9 : tensor<16x64xf32>
 }
 
+// An open extent that both have is no reason to compute it for each channel, and operators of 64
+// bits count twice: where a row that is resized is read.
+// CHECK-LABEL: func @places
+// CHECK: kernel.launch loop "neg_cast
+// CHECK: kernel.launch loop {{.*}} : tensor<16x?xf32>, tensor<?xi64>
+func.func @places(%x: tensor<16x?xf32>, %w: tensor<?xf32>) -> tensor<16x?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = prim.dim %w, 0 : tensor<?xf32>
+  %0 = prim.neg %w : (tensor<?xf32>) -> tensor<?xf32>
+  %1 = prim.cast %0 : (tensor<?xf32>) -> tensor<?xi64>
+  %2 = prim.neg %1 : (tensor<?xi64>) -> tensor<?xi64>
+  %3 = prim.abs %2 : (tensor<?xi64>) -> tensor<?xi64>
+  %4 = prim.neg %3 : (tensor<?xi64>) -> tensor<?xi64>
+  %5 = prim.take %x, %4 axis 1 : (tensor<16x?xf32>, tensor<?xi64>) -> tensor<16x?xf32>
+  return %5 : tensor<16x?xf32>
+}
+
+// What eight operators compute is stored where it is read at more than two places.
+// CHECK-LABEL: func @three_places
+// CHECK-COUNT-2: kernel.launch loop
+// CHECK-NOT: kernel.launch
+func.func @three_places(%x: tensor<12x16xf32>) -> tensor<10x16xf32> {
+  %0 = prim.neg %x : (tensor<12x16xf32>) -> tensor<12x16xf32>
+  %1 = prim.abs %0 : (tensor<12x16xf32>) -> tensor<12x16xf32>
+  %2 = prim.neg %1 : (tensor<12x16xf32>) -> tensor<12x16xf32>
+  %3 = prim.abs %2 : (tensor<12x16xf32>) -> tensor<12x16xf32>
+  %4 = prim.neg %3 : (tensor<12x16xf32>) -> tensor<12x16xf32>
+  %5 = prim.abs %4 : (tensor<12x16xf32>) -> tensor<12x16xf32>
+  %6 = prim.neg %5 : (tensor<12x16xf32>) -> tensor<12x16xf32>
+  %7 = prim.abs %6 : (tensor<12x16xf32>) -> tensor<12x16xf32>
+  %8 = prim.slice %7 starts [0, 0]() steps [1, 1] sizes() : (tensor<12x16xf32>) -> tensor<10x16xf32>
+  %9 = prim.slice %7 starts [1, 0]() steps [1, 1] sizes() : (tensor<12x16xf32>) -> tensor<10x16xf32>
+  %10 = prim.slice %7 starts [2, 0]() steps [1, 1] sizes() : (tensor<12x16xf32>) -> tensor<10x16xf32>
+  %11 = prim.maximum %8, %9 : (tensor<10x16xf32>, tensor<10x16xf32>) -> tensor<10x16xf32>
+  %12 = prim.maximum %11, %10 : (tensor<10x16xf32>, tensor<10x16xf32>) -> tensor<10x16xf32>
+  return %12 : tensor<10x16xf32>
+}
+
 // Each step of a sum by doubling asks the one before at two places: not all of them in one kernel.
 // CHECK-LABEL: func @doubling
 // CHECK-COUNT-2: kernel.launch loop

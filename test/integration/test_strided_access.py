@@ -1,5 +1,6 @@
 """Transposes, strided slices and interleaving: exact on every level of instructions that this machine has, beside
 edges and remainders of every size, and without an access for each lane."""
+import itertools
 import re
 import unittest
 
@@ -108,6 +109,71 @@ class StridedAccess(ToolTest):
                                                 pads=[1] * 6)], ["y"]), path)
         self.compiles(path, "--target", "x86_64-linux", "--cpu", "v3", "--emit", "asm", "-o", text)
         self.assertGreaterEqual(len(re.findall(r"\tvmaxps", text.read_text())), 27)
+
+    def test_open_images_resized(self):
+        """Lines whose lanes lie in a vector or two, and lines of which they are further apart."""
+        for scale, shape in itertools.product((2, 1.7013, 1.3007, 0.6511, 0.3713), ((1, 2, 9, 57), (2, 1, 4, 200))):
+            x = numbers(shape, np.float32)
+            nearest, linear = x, x.astype(np.float64)
+            for axis in (2, 3):
+                n = x.shape[axis]
+                at = (np.arange(int(n * np.float32(scale))) + 0.5) / np.float32(scale) - 0.5
+                low = np.floor(np.maximum(at, 0)).astype(int)
+                part = np.expand_dims(np.maximum(at, 0) - low, tuple(range(1, 4 - axis)))
+                linear = linear.take(low, axis) * (1 - part) + linear.take(np.minimum(low + 1, n - 1), axis) * part
+                places = (np.arange(len(at)) / np.float32(scale)).astype(np.float32)
+                nearest = nearest.take(np.floor(places).astype(int), axis)
+            nodes = [helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="nearest", coordinate_transformation_mode="asymmetric",
+                                      nearest_mode="floor"), helper.make_node("Resize", ["x", "", "scales"], ["z"], mode="linear")]
+            proto = model_of(x, nodes, ["y", "z"], [("scales", np.array([1, 1, scale, scale], np.float32))], shape=["n", "c", "h", "w"])
+            path = self.work / "resized.onnx"
+            onnx.save(proto, path)
+            for cpu in cpu_levels():
+                with self.subTest(shape, scale=scale, cpu=cpu), Compiled.build(path, "--cpu", cpu) as compiled:
+                    y, z = compiled(x)
+                    np.testing.assert_array_equal(y, nearest)
+                    np.testing.assert_allclose(z, linear, rtol=1e-4, atol=1e-3)
+
+    def test_folds(self):
+        """Blocks that overlap by whole steps, by parts of one and not at all, whose borders are cut off; lines that are
+        shorter than vectors and longer ones."""
+        for k, stride, dilation, pad, image in ((3, 2, 1, 1, (7, 57)), (7, 4, 1, 3, (21, 80)), (5, 3, 1, 0, (9, 62)), (4, 2, 1, 1, (8, 70)),
+                                                (2, 3, 1, 0, (8, 50)), (3, 1, 2, 2, (9, 40)), (3, 2, 2, 1, (11, 41)), (2, 2, 1, 0, (7, 9)),
+                                                (7, 1, 1, 3, (9, 33)), (5, 6, 1, 2, (12, 60)), (3, 2, 1, 2, (1, 36))):
+            counts = [(d + 2 * pad - dilation * (k - 1) - 1) // stride + 1 for d in image]
+            blocks = np.random.default_rng(k).integers(-9, 9, (2, 3, k, k, *counts)).astype(np.float32)
+            wide = np.zeros((2, 3, image[0] + 2 * pad, image[1] + 2 * pad), np.float32)
+            for i, j in itertools.product(range(k), range(k)):
+                rows, columns = ([o * dilation + stride * c for c in range(count)] for o, count in zip((i, j), counts))
+                wide[:, :, np.array(rows)[:, None], np.array(columns)] += blocks[:, :, i, j]
+            x = blocks.reshape(2, 3 * k * k, -1)
+            node = helper.make_node("Col2Im", ["x", "image", "block"], ["y"], strides=[stride] * 2, dilations=[dilation] * 2, pads=[pad] * 4)
+            self.check(model_of(x, [node], ["y"], [("image", list(image)), ("block", [k, k])]), x,
+                       [wide[:, :, pad:pad + image[0], pad:pad + image[1]]])
+
+    def test_places_of_maxima(self):
+        """Of windows in planes and volumes, over their ends, with equal elements, one axis after the other and all at once."""
+        for shape, window, stride, pad in (((1, 2, 9, 40), 5, 1, 2), ((1, 2, 21, 33), 11, 3, 5), ((1, 2, 7, 9, 21), 3, 1, 1),
+                                           ((1, 1, 9, 10, 19), 5, 4, 2), ((1, 1, 7, 9, 35), 3, 2, 1), ((2, 1, 100), 5, 1, 2)):
+            x = np.random.default_rng(window).integers(-3, 3, shape).astype(np.float32)
+            x[..., :2] = -np.inf
+            dims = len(shape) - 2
+            wide = np.pad(x, [(0, 0)] * 2 + [(pad, pad)] * dims, constant_values=np.nan)
+            flat = np.arange(x.size, dtype=np.int64).reshape(x.shape)
+            places = np.pad(flat, [(0, 0)] * 2 + [(pad, pad)] * dims)
+            axes = tuple(range(2, 2 + dims))
+            steps = (slice(None), slice(None), *[slice(None, None, stride)] * dims)
+            of = lambda a: np.lib.stride_tricks.sliding_window_view(a, [window] * dims, axes)[steps].reshape(  # noqa: E731
+                *[1 + (n + 2 * pad - window) // stride if i > 1 else n for i, n in enumerate(shape)], -1)
+            windows = of(wide)
+            inside = ~np.isnan(windows)
+            best = np.nanmax(windows, -1, keepdims=True)
+            first = ((windows == best) & inside).argmax(-1)[..., None]
+            expected = [best[..., 0], np.take_along_axis(of(places), first, -1)[..., 0]]
+            nodes = [helper.make_node("MaxPool", ["x"], ["y", "at"], kernel_shape=[window] * dims, strides=[stride] * dims,
+                                      pads=[pad] * 2 * dims), helper.make_node("Cast", ["at"], ["places"], to=onnx.TensorProto.FLOAT)]
+            for names in (None, ["n", "c", *"dhw"[:dims]]):
+                self.check(model_of(x, nodes, ["y", "places"], shape=names), x, expected)
 
     def test_columns_of_truths(self):
         """The largest of truth values is carried in bytes, and none is taken out of a vector."""

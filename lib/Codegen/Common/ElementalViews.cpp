@@ -429,7 +429,7 @@ Coord Elemental::clampedIndex(Value element, Value extentValue) {
 static bool isTableOfRows(prim::TakeOp op) {
   constexpr int64_t kMany = 8;
   auto indices = tensorType(op.getIndices()), x = tensorType(op.getX());
-  if (indices.getRank() != 1 || !indices.hasStaticShape() || x.isDynamicDim(op.getAxis()))
+  if (indices.getRank() != 1)
     return false;
   int64_t rows = 1;
   for (auto [axis, extent] : llvm::enumerate(x.getShape()))
@@ -454,7 +454,7 @@ Value Elemental::evalIndexing(Operation *op, ArrayRef<Coord> at) {
     const Coord &taken = source.emplace_back(clampedIndex(i, extent(o.getX(), axis)));
     if (isTableOfRows(o))
       supposeWindow(taken, tensorType(o.getX()).getDimSize(axis),
-                    tensorType(o.getIndices()).getNumElements());
+                    tensorType(o.getIndices()).getDimSize(0));
     source.append(at.begin() + axis + inner, at.end());
     return eval(o.getX(), source);
   }

@@ -16,7 +16,11 @@ using namespace tcc;
 using namespace tcc::codegen;
 
 void LaneAccess::supposeWindow(const Coord &c, int64_t extent, int64_t count) {
-  constexpr int64_t kMost = 4;
+  constexpr int64_t kMost = 4, kUsual = 2; // elements from one lane to the next at most, and mostly
+  if (ShapedType::isDynamic(extent) || ShapedType::isDynamic(count)) {
+    extent = kUsual;
+    count = 1;
+  }
   int64_t lanes = numLanes, reach = count > 0 ? (lanes - 1) * extent / count + 1 : 0;
   int64_t vectors = llvm::divideCeil(reach, lanes);
   if (!c.vector || !picker || numLanes != pickedLanes || vectors < 1 || vectors > kMost)

@@ -205,17 +205,25 @@ void LoopEmitter::emitPhases(const Coords &outer, const PhasedLines &lines, Valu
   Value wholeFrom = f.minIndex(place(begin), high), wholeTo = bounded(place(end), wholeFrom);
   auto single = [&](Value i) { storeRow(outer, i); };
   f.loop(low, wholeFrom, 1, single);
-  f.vectorLoop(begin, bounded(end, begin), lanes, /*lowAligned=*/false, [&](Value point) {
-    // Never folded: that it is a multiple is seen.
-    Value product = arith::MulIOp::create(f.b, point, count);
-    SmallVector<Coords> points;
-    for (int64_t phase = 0; phase < lines.count; ++phase) {
-      Value at = f.e.addIndex(product, f.e.index(phase - lines.first));
-      points.push_back(outer);
-      points.back().push_back(Coord::affine(at, f.e.lanes() > 1 ? lines.count : 0));
-    }
-    store(points, lines.count);
-  });
+  end = bounded(end, begin);
+  for (auto [low, high] : llvm::zip(lines.pieces, ArrayRef(lines.pieces).drop_front())) {
+    auto within = [&](Value v) { return bounded(f.minIndex(v, f.e.index(high)), f.e.index(low)); };
+    bool isPart = lines.pieces.size() > 2;
+    f.vectorLoop(isPart ? within(begin) : begin, isPart ? within(end) : end,
+                 lanesFor(lanes, high - low), /*lowAligned=*/false, [&](Value point) {
+                   if (isPart)
+                     f.e.bindRange(point, low, high);
+                   // Never folded: that it is a multiple is seen.
+                   Value product = arith::MulIOp::create(f.b, point, count);
+                   SmallVector<Coords> points;
+                   for (int64_t phase = 0; phase < lines.count; ++phase) {
+                     Value at = f.e.addIndex(product, f.e.index(phase - lines.first));
+                     points.push_back(outer);
+                     points.back().push_back(Coord::affine(at, f.e.lanes() > 1 ? lines.count : 0));
+                   }
+                   store(points, lines.count);
+                 });
+  }
   f.loop(wholeTo, high, 1, single);
 }
 

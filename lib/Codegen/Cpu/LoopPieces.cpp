@@ -199,16 +199,24 @@ static std::optional<PhasedLines> phasesOf(Value v, int64_t first, unsigned dept
   if (!liesAlong || from[rank - 1] < fewest || from[rank - 1] > most ||
       from[rank - 2] * from[rank - 1] != line)
     return std::nullopt;
-  return PhasedLines{from[rank - 1], first};
+  constexpr size_t mostPieces = 4; // each has code of its own for all phases
+  PieceWalk walk;
+  walk.visit(turned.getX(), {});
+  PhasedLines lines{from[rank - 1], first, {0}};
+  for (int64_t begin : walk.begins)
+    if (begin > 0 && begin < from[rank - 2] && walk.begins.size() < mostPieces)
+      lines.pieces.push_back(begin);
+  lines.pieces.push_back(from[rank - 2]);
+  return lines;
 }
 
 std::optional<PhasedLines> tcc::codegen::phasedLines(kernel::LaunchOp launch) {
   constexpr int64_t leastPoints = 8;
   std::optional<PhasedLines> found;
   for (Operation &op : launch.getBody().front()) {
-    bool keepsLines =
-        isa<kernel::YieldOp>(op) || prim::isElementwise(&op) ||
-        moves(&op, Move::Reshape, Move::Transpose, Move::Repeat, Move::Constant, Move::Cut);
+    bool keepsLines = isa<kernel::YieldOp>(op) || prim::isElementwise(&op) ||
+                      moves(&op, Move::Reshape, Move::Transpose, Move::Repeat, Move::Constant,
+                            Move::Cut, Move::Border);
     if (!keepsLines)
       return std::nullopt;
     for (Value result : op.getResults())

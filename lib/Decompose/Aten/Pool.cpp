@@ -55,12 +55,12 @@ FailureOr<PrimBuilder::Window> aten::readWindow(AtenNode &a, Value x, size_t axe
 
 namespace {
 
-/// The flat position, in its plane of x, of each maximum of `pooled`: windows of many elements
-/// are laid out as one axis, whose largest element has its offset in the window.
+/// The flat position, in its plane of x, of each maximum of `pooled`: windows that are long along
+/// some axis are laid out as one, whose largest element has its offset in the window.
 Value maximaPositions(AtenNode &a, Value x, const PrimBuilder::Window &w, Value pooled) {
-  constexpr int64_t kFewElements = 64;
+  constexpr int64_t kLong = 33;
   PrimBuilder &b = a.b;
-  if (elementsOf(w) <= kFewElements) {
+  if (llvm::all_of(w.window, [](int64_t extent) { return extent < kLong; })) {
     Dims low;
     for (int64_t first : w.low)
       low.push_back(b.dim(first));

@@ -71,11 +71,15 @@ struct AxisResizer {
   /// How often each element comes in a row, if all come equally often.
   std::optional<int64_t> repeats() {
     auto n = b.known(in), m = b.known(out);
-    if (!n || !m || *n == 0 || *m % *n != 0 || (factor && *factor != static_cast<double>(*m / *n)))
+    int64_t times = factor && *factor < kMostScale ? static_cast<int64_t>(*factor) : 0;
+    if (n && m)
+      times = *n > 0 && *m % *n == 0 ? *m / *n : 0;
+    else if (!factor || !b.same(out, b.mulDims(in, b.dim(times))))
       return std::nullopt;
     // The step is rounded: for powers of two it is exact.
-    int64_t times = *m / *n;
-    return llvm::isPowerOf2_64(times) ? std::optional(times) : std::nullopt;
+    bool isExact = times > 0 && llvm::isPowerOf2_64(times);
+    return isExact && (!factor || *factor == static_cast<double>(times)) ? std::optional(times)
+                                                                         : std::nullopt;
   }
 
   Value nearest(Value x, int64_t axis, bool exact) {

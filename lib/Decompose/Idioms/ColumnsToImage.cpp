@@ -6,60 +6,97 @@ using namespace mlir;
 using namespace tcc;
 using P = prim::ComparePredicate;
 
-/// Each offset in the block is an image of its own, which steps apart and moved to its place is
-/// added to the others. Offsets that fill a step beside each other are one image without gaps. Null
-/// if there are many of them, or some extent is open.
+namespace {
+
+/// How the offsets of one axis of a block are added up.
+struct OffsetAxis {
+  int64_t beside; ///< offsets that fill a step beside each other, of which the last may be missing
+  int64_t images; ///< each made of so many
+  int64_t apart;  ///< points from an image's first to that of the next one
+  int64_t low;    ///< where the first image begins
+  int64_t gaps;   ///< between the points of an image
+  int64_t points; ///< of the sum, for each offset beside
+  int64_t cut;    ///< points of the sum before the image's first
+
+  OffsetAxis(int64_t block, int64_t stride, int64_t dilation, int64_t pad, int64_t image) {
+    bool fills = dilation == 1 || stride == 1;
+    beside = fills ? stride : 1;
+    images = llvm::divideCeil(block, beside);
+    apart = stride == 1 ? dilation : fills ? 1 : dilation;
+    low = fills ? -(pad / stride) : -pad;
+    gaps = fills ? 0 : stride - 1;
+    cut = fills ? pad % stride : 0;
+    points = llvm::divideCeil(cut + image, beside);
+  }
+};
+
+} // namespace
+
+/// Extents, if all are known and none is 0.
+static std::optional<SmallVector<int64_t>> knownExtents(PrimBuilder &b, ArrayRef<Dim> dims) {
+  SmallVector<int64_t> extents;
+  for (Dim d : dims)
+    extents.push_back(b.known(d).value_or(0));
+  return llvm::is_contained(extents, 0) ? std::nullopt : std::optional(extents);
+}
+
+/// The offsets in the block that fill a step beside each other are one image, the next step's
+/// another one: moved to their places they are added up, each offset for itself, and then put
+/// beside each other. What is missing of the last step is zeros. Null if there are many images, or
+/// some extent is open.
 static Value sumOfOffsets(PrimBuilder &b, Value x, const ColumnBlocks &o, const Dims &spread) {
-  constexpr int64_t kMost = 32;
+  constexpr int64_t kMost = 64;
   int64_t spatial = o.image.size(), images = 1;
-  SmallVector<int64_t> image, extents;
-  for (Dim d : o.image)
-    image.push_back(b.known(d).value_or(ShapedType::kDynamic));
-  for (Dim d : spread)
-    extents.push_back(b.known(d).value_or(ShapedType::kDynamic));
-  auto blocks = ArrayRef(extents).take_front(spatial),
-       counts = ArrayRef(extents).drop_front(spatial);
-  if (ShapedType::isDynamicShape(image) || ShapedType::isDynamicShape(extents) ||
-      llvm::is_contained(extents, 0))
+  auto image = knownExtents(b, o.image), extents = knownExtents(b, spread);
+  if (!image || !extents)
     return {};
-  SmallVector<int64_t> beside; // offsets of an axis that are in one image
+  auto blocks = ArrayRef(*extents).take_front(spatial);
+  SmallVector<OffsetAxis> axes;
   for (int64_t i = 0; i < spatial; ++i) {
-    bool fills = o.dilations[i] == 1 && blocks[i] % o.strides[i] == 0;
-    beside.push_back(fills ? o.strides[i] : 1);
-    images *= blocks[i] / beside[i];
+    axes.emplace_back(blocks[i], o.strides[i], o.dilations[i], o.pads[i], (*image)[i]);
+    images *= axes.back().images;
   }
   if (images > kMost)
     return {};
-  // [N, C, (which image, which offset beside).., positions..]
-  Dims apart = {b.dim(x, 0),
-                b.floorDivDims(b.dim(x, 1), b.dim(llvm::product_of(blocks, int64_t(1))))};
-  for (int64_t i = 0; i < spatial; ++i)
-    llvm::append_range(apart, Dims{b.dim(blocks[i] / beside[i]), b.dim(beside[i])});
+  // [N, C, offsets.., positions..], then [N, C, (which image, which offset beside).., positions..]
+  Dims offsets = {b.dim(x, 0),
+                  b.floorDivDims(b.dim(x, 1), b.dim(llvm::product_of(blocks, int64_t(1))))};
+  Dims apart = offsets, high(2 + 2 * spatial, b.dim(0)), none = high;
+  offsets.append(spread);
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    high[2 + i] = b.dim(axis.images * axis.beside - blocks[i]);
+    llvm::append_range(apart, Dims{b.dim(axis.images), b.dim(axis.beside)});
+  }
   apart.append(spread.begin() + spatial, spread.end());
-  Value columns = b.reshape(x, apart), zero = b.scalar(0, b.elem(x)), sum;
+  Value zero = b.scalar(0, b.elem(x)), sum;
+  Value columns = b.reshape(b.pad(b.reshape(x, offsets), zero, none, high), apart);
   SmallVector<int64_t> chosen, order = {0, 1};
+  Dims joined = {b.dim(columns, 0), b.dim(columns, 1)};
   for (int64_t i = 0; i < spatial; ++i) {
     chosen.push_back(2 + 2 * i);
-    llvm::append_range(order, std::initializer_list<int64_t>{2 + spatial + i, 2 + i});
+    order.append({2 + spatial + i, 2 + i});
+    joined.push_back(b.dim(axes[i].points * axes[i].beside));
   }
   for (int64_t n = 0; n < images; ++n) {
     Value part = columns;
-    Dims low(2, b.dim(0)), high = low, extent = {b.dim(columns, 0), b.dim(columns, 1)};
-    SmallVector<int64_t> interior(2, 0);
-    for (int64_t i = spatial, rest = n; i-- > 0; rest /= blocks[i] / beside[i]) {
-      int64_t which = rest % (blocks[i] / beside[i]), points = counts[i] * beside[i];
-      int64_t step = beside[i] == o.strides[i] ? 1 : o.strides[i];
-      int64_t first = which * beside[i] * o.dilations[i] - o.pads[i];
+    Dims before(2 + 2 * spatial, b.dim(0)), after = before;
+    SmallVector<int64_t> gaps(2 + 2 * spatial, 0);
+    for (int64_t i = spatial, rest = n; i-- > 0; rest /= axes[i].images) {
+      const OffsetAxis &axis = axes[i];
+      int64_t which = rest % axis.images, first = axis.low + which * axis.apart;
+      int64_t reach = ((*extents)[spatial + i] - 1) * (axis.gaps + 1) + 1;
       part = b.sliceAxis(part, chosen[i], b.dim(which), b.dim(1));
-      extent.insert(extent.begin() + 2, b.dim(points));
-      low.insert(low.begin() + 2, b.dim(first));
-      high.insert(high.begin() + 2, b.dim(image[i] - 1 - first - (points - 1) * step));
-      interior.insert(interior.begin() + 2, step - 1);
+      before[2 + spatial + i] = b.dim(first);
+      after[2 + spatial + i] = b.dim(axis.points - first - reach);
+      gaps[2 + spatial + i] = axis.gaps;
     }
-    part = b.reshape(b.transpose(b.squeeze(part, chosen), order), extent);
-    part = b.pad(part, zero, low, high, interior);
+    part = b.pad(b.squeeze(part, chosen), zero, before, after, gaps);
     sum = sum ? b.add(sum, part) : part;
   }
+  sum = b.reshape(b.transpose(sum, order), joined);
+  for (auto [i, axis] : llvm::enumerate(axes))
+    if (axis.cut != 0 || axis.points * axis.beside != (*image)[i])
+      sum = b.sliceAxis(sum, 2 + i, b.dim(axis.cut), b.dim((*image)[i]));
   return sum;
 }
 

@@ -40,15 +40,29 @@ func.func @short_pieces(%x: tensor<2x100xf32>) -> tensor<2x24x6xf32> {
   return %0 : tensor<2x24x6xf32>
 }
 
-// Blocks of 4 every 2 pixels: offsets that fill a step are one image without gaps, and four such images
-// are added up.
+// Blocks of 4 every 2 pixels: offsets that fill a step are one image, four such images are added up,
+// each offset for itself, and then put beside each other.
 // CHECK-LABEL: func @columns
 // CHECK: prim.reshape %arg0 sizes() : (tensor<1x48x9xf32>) -> tensor<1x3x2x2x2x2x3x3xf32>
-// CHECK: prim.transpose %{{.*}} [0, 1, 4, 2, 5, 3] : (tensor<1x3x2x2x3x3xf32>) -> tensor<1x3x3x2x3x2xf32>
-// CHECK: prim.pad %{{.*}} low [0, 0, 0, 0]() interior [0, 0, 0, 0] sizes() : (tensor<1x3x6x6xf32>, tensor<f32>) -> tensor<1x3x8x8xf32>
-// CHECK-COUNT-3: prim.add %{{.*}} : (tensor<1x3x8x8xf32>, tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
+// CHECK-COUNT-3: prim.add %{{.*}} : (tensor<1x3x2x2x4x4xf32>, tensor<1x3x2x2x4x4xf32>) -> tensor<1x3x2x2x4x4xf32>
 // CHECK-NOT: prim.add
+// CHECK: prim.transpose %{{.*}} [0, 1, 4, 2, 5, 3] : (tensor<1x3x2x2x4x4xf32>) -> tensor<1x3x4x2x4x2xf32>
+// CHECK: prim.reshape %{{.*}} -> tensor<1x3x8x8xf32>
+// CHECK-NOT: prim.slice
 func.func @columns(%x: tensor<1x48x9xf32>) -> tensor<1x3x8x8xf32> {
   %0 = graph.node "aten" "col2im.default"(%x) {attrs = {self = #graph.operand<0>, output_size = [8, 8], kernel_size = [4, 4], dilation = [1, 1], padding = [0, 0], stride = [2, 2]}} : (tensor<1x48x9xf32>) -> tensor<1x3x8x8xf32>
   return %0 : tensor<1x3x8x8xf32>
+}
+
+// Of blocks of 3 every 2 pixels the second step lacks an offset, which is zero. What the padding cuts off
+// is a part of a step.
+// CHECK-LABEL: func @odd_columns
+// CHECK: prim.pad %{{.*}} : (tensor<1x3x3x3x4x4xf32>, tensor<f32>) -> tensor<1x3x4x4x4x4xf32>
+// CHECK-COUNT-3: prim.add %{{.*}} -> tensor<1x3x2x2x4x4xf32>
+// CHECK-NOT: prim.add
+// CHECK: prim.slice %{{.*}} starts [0, 0, 1, 0]() {{.*}} : (tensor<1x3x8x8xf32>) -> tensor<1x3x7x8xf32>
+// CHECK: prim.slice %{{.*}} starts [0, 0, 0, 1]() {{.*}} : (tensor<1x3x7x8xf32>) -> tensor<1x3x7x7xf32>
+func.func @odd_columns(%x: tensor<1x27x16xf32>) -> tensor<1x3x7x7xf32> {
+  %0 = graph.node "aten" "col2im.default"(%x) {attrs = {self = #graph.operand<0>, output_size = [7, 7], kernel_size = [3, 3], dilation = [1, 1], padding = [1, 1], stride = [2, 2]}} : (tensor<1x27x16xf32>) -> tensor<1x3x7x7xf32>
+  return %0 : tensor<1x3x7x7xf32>
 }

@@ -131,7 +131,8 @@ protected:
   mlir::Value loadStrided(const Memory &memory, const Coord &linear);
   mlir::Value loadFromRows(const Memory &memory, llvm::ArrayRef<Coord> at);
   mlir::Value laneOf(mlir::Value v, unsigned lane);
-  /// Supposes that the lanes of `c`, an index below `extent`, lie as those of `count` that ascend.
+  /// Supposes that the lanes of `c`, an index below `extent`, lie as those of `count` that ascend;
+  /// both may be open.
   void supposeWindow(const Coord &c, int64_t extent, int64_t count);
   mlir::Value loadFromWindow(const Memory &memory, const Coord &linear);
   mlir::Value gather(const Memory &memory, const Coord &linear);
