@@ -62,27 +62,27 @@ constexpr AbilityRow abilityRows[] = {
     {Triple::aarch64, "+dotprod", [](CpuTarget &t) { t.byteDot = ByteDot::Same; }},
 };
 
-/// Cache sizes in KiB by CPU name; the last level is one core's share. A name
-/// that is not here keeps the record's defaults, which every CPU of the last
-/// ten years has at least.
+/// Cache sizes in KiB by CPU name; the last level is one core's share, of as many
+/// as share it in the largest of the name. A name that is not here keeps the
+/// record's defaults: shares that every CPU of the last ten years has at least.
 struct CacheRow {
   const char *name;
-  unsigned l1, l2, l3;
+  unsigned l1, l2, l3, sharers;
 };
 constexpr CacheRow cacheRows[] = {
-    {"znver1", 32, 512, 2048},          {"znver2", 32, 512, 4096},
-    {"znver3", 32, 512, 4096},          {"znver4", 32, 1024, 4096},
-    {"znver5", 48, 1024, 4096},         {"haswell", 32, 256, 2048},
-    {"broadwell", 32, 256, 2048},       {"skylake", 32, 256, 2048},
-    {"skylake-avx512", 32, 1024, 1408}, {"cascadelake", 32, 1024, 1408},
-    {"icelake-server", 48, 1280, 1536}, {"sapphirerapids", 48, 2048, 1920},
-    {"emeraldrapids", 48, 2048, 5120},  {"graniterapids", 48, 2048, 4096},
-    {"alderlake", 48, 1280, 3072},      {"raptorlake", 48, 2048, 3072},
-    {"x86-64-v4", 32, 1024, 1408},      {"neoverse-n1", 64, 1024, 1024},
-    {"neoverse-v1", 64, 1024, 1024},    {"neoverse-n2", 64, 1024, 1024},
-    {"neoverse-v2", 64, 2048, 1536},    {"apple-m1", 128, 3072, 2048},
-    {"apple-m2", 128, 4096, 2048},      {"apple-m3", 128, 4096, 2048},
-    {"cortex-a72", 32, 512, 512},       {"cortex-a76", 64, 256, 512},
+    {"znver1", 32, 512, 2048, 4},           {"znver2", 32, 512, 4096, 4},
+    {"znver3", 32, 512, 4096, 8},           {"znver4", 32, 1024, 4096, 8},
+    {"znver5", 48, 1024, 4096, 8},          {"haswell", 32, 256, 2048, 18},
+    {"broadwell", 32, 256, 2048, 24},       {"skylake", 32, 256, 2048, 8},
+    {"skylake-avx512", 32, 1024, 1408, 28}, {"cascadelake", 32, 1024, 1408, 28},
+    {"icelake-server", 48, 1280, 1536, 40}, {"sapphirerapids", 48, 2048, 1920, 60},
+    {"emeraldrapids", 48, 2048, 5120, 64},  {"graniterapids", 48, 2048, 4096, 120},
+    {"alderlake", 48, 1280, 3072, 10},      {"raptorlake", 48, 2048, 3072, 12},
+    {"x86-64-v4", 32, 1024, 1408, 28},      {"neoverse-n1", 64, 1024, 1024, 32},
+    {"neoverse-v1", 64, 1024, 1024, 32},    {"neoverse-n2", 64, 1024, 1024, 64},
+    {"neoverse-v2", 64, 2048, 1536, 72},    {"apple-m1", 128, 3072, 2048, 4},
+    {"apple-m2", 128, 4096, 2048, 4},       {"apple-m3", 128, 4096, 2048, 4},
+    {"cortex-a72", 32, 512, 512, 4},        {"cortex-a76", 64, 256, 512, 4},
 };
 
 void initializeTargetsOnce() {
@@ -134,6 +134,7 @@ void readCaches(CpuTarget &target, bool native) {
       target.l1Bytes = int64_t(row.l1) << 10;
       target.l2Bytes = int64_t(row.l2) << 10;
       target.l3Bytes = int64_t(row.l3) << 10;
+      target.lastBytes = target.l3Bytes * row.sharers;
       return;
     }
 #if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
@@ -194,7 +195,8 @@ std::string resolveName(StringRef cpu, const Triple &triple) {
 
 std::string CpuTarget::key() const {
   return triple + "|" + name + "|" + features + "|" + std::to_string(vectorBits) + "|" +
-         std::to_string(l1Bytes) + "|" + std::to_string(l2Bytes) + "|" + std::to_string(l3Bytes);
+         std::to_string(l1Bytes) + "|" + std::to_string(l2Bytes) + "|" + std::to_string(l3Bytes) +
+         "|" + std::to_string(lastBytes);
 }
 
 Expected<CpuTarget> CpuTarget::create(StringRef cpu, StringRef tripleText) {

@@ -24,6 +24,54 @@ func.func @loops(%x: tensor<?x256xf32>, %n: index, %y: tensor<64x64xf32>) {
   return
 }
 
+// Lines of an open number of short or open lines are one, but for scales of each line; long whole vectors stay.
+// CHECK-LABEL: @joined_points
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 16, chunk = 4096, grain = 64, joined_axes = 2>} -> tensor<?x33xf32>
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, chunk = 4096, grain = 64, joined_axes = 3>} -> tensor<4x?x?xf32>
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = {{[0-9]+}}>} -> tensor<?x33xf32>
+func.func @joined_points(%x: tensor<?x33xf32>, %n: index, %y: tensor<4x?x?xf32>, %m: index, %s: tensor<?x1xf32>) {
+  %0 = kernel.launch loop "exp" ins(%x, %n : tensor<?x33xf32>, index) sizes(%n) {
+  ^bb0(%a: tensor<?x33xf32>, %i: index):
+    %one = prim.constant dense<1.0> : tensor<f32>
+    %ones = prim.broadcast %one axes [] sizes(%i) : (tensor<f32>) -> tensor<?x33xf32>
+    %b = prim.add %a, %ones : (tensor<?x33xf32>, tensor<?x33xf32>) -> tensor<?x33xf32>
+    %c = prim.exp %b : (tensor<?x33xf32>) -> tensor<?x33xf32>
+    kernel.yield %c : tensor<?x33xf32>
+  } -> tensor<?x33xf32>
+  %1 = kernel.launch loop "neg" ins(%y : tensor<4x?x?xf32>) sizes(%n, %m) {
+  ^bb0(%a: tensor<4x?x?xf32>):
+    %b = prim.neg %a : (tensor<4x?x?xf32>) -> tensor<4x?x?xf32>
+    kernel.yield %b : tensor<4x?x?xf32>
+  } -> tensor<4x?x?xf32>
+  %2 = kernel.launch loop "mul" ins(%x, %s, %n : tensor<?x33xf32>, tensor<?x1xf32>, index) sizes(%n) {
+  ^bb0(%a: tensor<?x33xf32>, %b: tensor<?x1xf32>, %i: index):
+    %c = prim.broadcast %b axes [0, 1] sizes(%i) : (tensor<?x1xf32>) -> tensor<?x33xf32>
+    %d = prim.mul %a, %c : (tensor<?x33xf32>, tensor<?x33xf32>) -> tensor<?x33xf32>
+    kernel.yield %d : tensor<?x33xf32>
+  } -> tensor<?x33xf32>
+  return
+}
+
+// What is put together along an open axis is pieces of one line with the axes behind it; along a known one behind an open
+// axis the line is known.
+// CHECK-LABEL: @open_pieces
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 64, copied_points = 4096, joined_axes = 2>} -> tensor<8x?x64xf32>
+// CHECK: prim.concat {{.*}} (tensor<?x384xf32>, tensor<?x640xf32>) -> tensor<?x1024xf32>
+// CHECK: prim.reshape {{.*}} : (tensor<?x1024xf32>) -> tensor<?x16x64xf32>
+func.func @open_pieces(%x: tensor<8x?x64xf32>, %y: tensor<8x?x64xf32>, %n: index, %u: tensor<?x6x64xf32>, %v: tensor<?x10x64xf32>) {
+  %0 = kernel.launch loop "concat" ins(%x, %y : tensor<8x?x64xf32>, tensor<8x?x64xf32>) sizes(%n) {
+  ^bb0(%a: tensor<8x?x64xf32>, %b: tensor<8x?x64xf32>):
+    %c = prim.concat %a, %b axis 1 : (tensor<8x?x64xf32>, tensor<8x?x64xf32>) -> tensor<8x?x64xf32>
+    kernel.yield %c : tensor<8x?x64xf32>
+  } -> tensor<8x?x64xf32>
+  %1 = kernel.launch loop "concat" ins(%u, %v : tensor<?x6x64xf32>, tensor<?x10x64xf32>) sizes(%n) {
+  ^bb0(%a: tensor<?x6x64xf32>, %b: tensor<?x10x64xf32>):
+    %c = prim.concat %a, %b axis 1 : (tensor<?x6x64xf32>, tensor<?x10x64xf32>) -> tensor<?x16x64xf32>
+    kernel.yield %c : tensor<?x16x64xf32>
+  } -> tensor<?x16x64xf32>
+  return
+}
+
 // Axes of one point behind the lanes change nothing.
 // CHECK-LABEL: @behind
 // CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = {{[0-9]+}}, block_rows = 16>}
@@ -753,7 +801,7 @@ func.func @past_caches(%x: tensor<8192x1024xf32>, %y: tensor<4096x1024xf32>, %z:
 }
 
 // Axes that nothing tells apart are one beside others that are open (the pixels of a channel), or whose length a run knows (those of
-// a row that is reduced). Not where a result would have that length, nor where lines fill vectors.
+// a row that is reduced). A result of that length is seen so inside of its kernel alone, and lines that fill vectors stay.
 // CHECK-LABEL: @open_lines
 // CHECK: loop "points" ins(%arg0{{.+}} : tensor<?x33xf32>
 // CHECK: prim.reshape %arg1 {{.+}} : (tensor<?x64x7x9xf32>) -> tensor<?x64x63xf32>

@@ -45,7 +45,7 @@ class LongLines(ToolTest):
         """Results that outgrow the caches are stored as whole lines, those of odd rows and smaller ones as others are; also over an
         input, in pieces, by blocks of rows, in other types and behind loops of a row."""
         random = np.random.default_rng(12)  # what the other tests draw stays
-        for shape, past in (((8448, 1024), True), ((8449, 1001), False), ((2048, 1024), False)):
+        for shape, past in (((10240, 1024), True), ((8449, 1001), False), ((2048, 1024), False)):
             x = random.standard_normal(shape, dtype=np.float32)
             nodes = [helper.make_node("Neg", ["x"], ["n"]), helper.make_node("Concat", ["x", "n"], ["c"], axis=1),
                      helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]), helper.make_node("Cast", ["x"], ["d"], to=onnx.TensorProto.DOUBLE),

@@ -44,7 +44,8 @@ struct CpuTarget {
 
   int64_t l1Bytes = 32 << 10; ///< data cache of a core
   int64_t l2Bytes = 512 << 10;
-  int64_t l3Bytes = 2 << 20; ///< one core's share of the last level
+  int64_t l3Bytes = 2 << 20;    ///< one core's share of the last level
+  int64_t lastBytes = 32 << 20; ///< all of the last level that cores share
   int64_t lineBytes = 64;
 
   /// Elements of `bits` bits in one vector register.

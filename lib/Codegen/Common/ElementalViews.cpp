@@ -343,6 +343,11 @@ Value Elemental::evalPad(prim::PadOp op, ArrayRef<Coord> at) {
 
 Value Elemental::evalConcat(prim::ConcatOp op, ArrayRef<Coord> at) {
   unsigned axis = op.getAxis();
+  if (piece && piece->concat == op) {
+    Coords source(at);
+    source[axis] = addCoord(at[axis], subIndex(index(0), piece->begin));
+    return eval(op.getInputs()[piece->input], source);
+  }
   if (auto range = rangeOf(at[axis])) {
     int64_t first = 0;
     for (Value input : op.getInputs()) {

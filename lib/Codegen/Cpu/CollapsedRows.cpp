@@ -38,11 +38,20 @@ public:
       all = (*launch.getBody().front().getOps<prim::ReduceOp>().begin()).getX().getType();
     shape.assign(cast<RankedTensorType>(all).getShape());
   }
+  /// Of the last `joined` axes, of which `applies` says that they may be one.
+  Collapse(kernel::LaunchOp launch, unsigned joined) : Collapse(launch) {
+    first = shape.size() - joined;
+  }
   bool isRows() { return launch.getKind() == kernel::KernelKind::Row; }
   int64_t lineLength() const { return shape.empty() ? 1 : shape.back(); }
   /// Whether any axes are one, the most possible from here on. `periods`: also where something is
   /// the same for each of their lines.
   bool applies(bool periods = false);
+  /// Whether those of results are, some of which a run knows, that change inside of a kernel alone.
+  bool appliesInside() {
+    inside = true;
+    return applies() && isOpen();
+  }
   /// `openLength`: of the axis that becomes one where a run knows it, inside of the launch.
   void apply(Value openLength = {});
   Type collapsed(Value v);
@@ -81,6 +90,7 @@ private:
   size_t rows, first; ///< axes before those of a row, and before those that become one
   SmallVector<int64_t> shape;
   bool periods = false; ///< a broadcast along lines may be seen as one line
+  bool inside = false;  ///< nobody else sees the results' shape
 };
 
 } // namespace
@@ -195,7 +205,8 @@ bool Collapse::applies(Operation *op) {
 bool Collapse::applies(bool periods) {
   this->periods = periods;
   for (first = rows; first + 2 <= shape.size() && (isOpen() || length() > 1); ++first)
-    if (!(isOpen() && llvm::any_of(launch.getResults(), [&](Value v) { return isFull(v); })) &&
+    if ((inside || !isOpen() ||
+         llvm::none_of(launch.getResults(), [&](Value v) { return isFull(v); })) &&
         llvm::all_of(launch.getBody().front(), [&](Operation &op) { return applies(&op); }))
       return true;
   return false;
@@ -271,8 +282,7 @@ void tcc::codegen::collapseRows(kernel::LaunchOp launch) {
     collapse.apply();
 }
 
-/// The extents of `v` that a run knows.
-static SmallVector<Value> openExtents(OpBuilder &b, Value v) {
+SmallVector<Value> tcc::codegen::openExtents(OpBuilder &b, Value v) {
   SmallVector<Value> open;
   for (auto [axis, extent] : llvm::enumerate(tensorType(v).getShape()))
     if (ShapedType::isDynamic(extent))
@@ -305,7 +315,7 @@ static void joinAxes(kernel::LaunchOp launch, Collapse &collapse) {
   }
   for (auto [argument, operand] : llvm::zip(body.getArguments(), launch.getInputsMutable()))
     if (Type type = collapse.collapsed(argument); type != argument.getType()) {
-      SmallVector<Value> sizes = openExtents(b, operand.get());
+      SmallVector<Value> sizes = codegen::openExtents(b, operand.get());
       if (length && collapse.isFull(argument))
         sizes = collapse.joinedSizes(tensorType(operand.get()), sizes, length);
       operand.set(prim::ReshapeOp::create(b, loc, type, operand.get(), sizes));
@@ -328,13 +338,25 @@ static void joinAxes(kernel::LaunchOp launch, Collapse &collapse) {
   }
 }
 
+constexpr int64_t kWholeVector = 16;
+
+static bool fillsVectors(int64_t length) {
+  return !ShapedType::isDynamic(length) && length % kWholeVector == 0;
+}
+
+/// Whether lines of so many points are as good as longer ones.
+static bool areLongLines(int64_t length) {
+  constexpr int64_t kShortLine = 256;
+  return fillsVectors(length) && length >= kShortLine;
+}
+
 void tcc::codegen::joinShortLines(kernel::LaunchOp launch) {
-  constexpr int64_t kShortLine = 256, kWholeVector = 16, kFewPoints = 4, kFewVectors = 2;
+  constexpr int64_t kFewPoints = 4, kFewVectors = 2;
   Collapse collapse(launch);
   int64_t length = collapse.lineLength();
-  bool fillsVectors = !ShapedType::isDynamic(length) && length % kWholeVector == 0;
-  bool periods = length > kFewPoints && length < kFewVectors * kWholeVector && !fillsVectors;
-  if ((fillsVectors && length >= kShortLine) || !collapse.applies(periods))
+  bool periods =
+      length > kFewPoints && length < kFewVectors * kWholeVector && !fillsVectors(length);
+  if (areLongLines(length) || !collapse.applies(periods))
     return;
   joinAxes(launch, collapse);
 }
@@ -349,4 +371,85 @@ void tcc::codegen::joinLines(kernel::LaunchOp launch) {
     return;
   if (Collapse collapse(launch); collapse.applies())
     joinAxes(launch, collapse);
+}
+
+//===----------------------------------------------------------------------===//
+// Axes that only a run knows, inside of a kernel
+//===----------------------------------------------------------------------===//
+
+/// The concatenation that is all that `launch` does with its operands, if their axes from its own
+/// on are one but for what a run knows.
+static prim::ConcatOp openPieces(kernel::LaunchOp launch) {
+  Block &body = launch.getBody().front();
+  auto concat = dyn_cast<prim::ConcatOp>(body.front());
+  if (!concat || !llvm::hasSingleElement(body.without_terminator()) ||
+      !llvm::all_of(concat.getInputs(), llvm::IsaPred<BlockArgument>))
+    return nullptr;
+  auto line = tensorType(concat.getResult()).getShape().drop_front(concat.getAxis());
+  return line.size() > 1 && ShapedType::isDynamicShape(line) ? concat : prim::ConcatOp();
+}
+
+/// The first argument that has all axes that are one.
+static Value fullArgument(kernel::LaunchOp launch, Collapse &collapse) {
+  for (Value v : launch.getBody().getArguments())
+    if (isa<RankedTensorType>(v.getType()) && collapse.isFull(v))
+      return v;
+  return {};
+}
+
+unsigned tcc::codegen::joinedAxes(kernel::LaunchOp launch) {
+  auto isPlain = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || !tensor.getEncoding();
+  };
+  if (launch.getKind() != kernel::KernelKind::Loop ||
+      !llvm::all_of(launch.getBody().getArgumentTypes(), isPlain))
+    return 1;
+  if (prim::ConcatOp concat = openPieces(launch))
+    return tensorType(concat.getResult()).getRank() - concat.getAxis();
+  Collapse collapse(launch);
+  bool joins = !areLongLines(collapse.lineLength()) && collapse.appliesInside() &&
+               fullArgument(launch, collapse);
+  return joins ? collapse.joined() : 1;
+}
+
+void tcc::codegen::joinAxesInside(kernel::LaunchOp launch, unsigned joined) {
+  if (prim::ConcatOp concat = openPieces(launch)) {
+    auto join = [&](Value v) {
+      SmallVector<int64_t> shape(tensorType(v).getShape().drop_back(joined - 1));
+      for (int64_t d : tensorType(v).getShape().take_back(joined - 1))
+        shape.back() = ShapedType::isDynamic(d) || ShapedType::isDynamic(shape.back())
+                           ? ShapedType::kDynamic
+                           : shape.back() * d;
+      v.setType(tensorType(v).clone(shape));
+    };
+    llvm::for_each(launch.getBody().getArguments(), [&](Value v) {
+      if (isa<RankedTensorType>(v.getType()))
+        join(v);
+    });
+    join(concat.getResult());
+    join(launch.getResult(0));
+    return;
+  }
+  Collapse collapse(launch, joined);
+  Value full = fullArgument(launch, collapse);
+  OpBuilder b = OpBuilder::atBlockBegin(&launch.getBody().front());
+  int64_t axis = tensorType(full).getRank() - static_cast<int64_t>(joined);
+  collapse.apply(prim::DimOp::create(b, launch.getLoc(), b.getIndexType(), full, axis));
+}
+
+void tcc::codegen::joinAxesInside(LaunchFrame &f, unsigned joined) {
+  auto join = [&](Memory memory, RankedTensorType type) {
+    size_t kept = type.getRank() - 1;
+    for (Value extent : ArrayRef(memory.extents).drop_front(kept + 1))
+      memory.extents[kept] = f.e.mulIndex(memory.extents[kept], extent);
+    memory.extents.resize(kept + 1);
+    return memory;
+  };
+  joinAxesInside(f.launch, joined);
+  for (BlockArgument argument : f.launch.getBody().getArguments())
+    if (const Memory *memory = f.e.memoryOf(argument))
+      f.e.bindMemory(argument, join(*memory, tensorType(argument)));
+  for (auto [memory, type] : llvm::zip(f.results, f.launch.getResultTypes()))
+    memory = join(memory, cast<RankedTensorType>(type));
 }

@@ -1,9 +1,13 @@
 //===- CollapsedRows.h - Several axes as one line ----------------*- C++ -*-===//
 #pragma once
+#include "tcc/Codegen/Common/LaunchFrame.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include <optional>
 
 namespace tcc::codegen {
+
+/// The extents of `v` that a run knows.
+llvm::SmallVector<mlir::Value> openExtents(mlir::OpBuilder &b, mlir::Value v);
 
 /// The elements along the last axes of the rows of `launch`, of kind row, if nothing in it tells
 /// those apart; none where there is one such axis.
@@ -20,6 +24,17 @@ void joinOpenRows(kernel::LaunchOp launch);
 /// its lines are short or end in a part of a vector: the next one begins within it. What it reads
 /// and gives is reshaped around it.
 void joinShortLines(kernel::LaunchOp launch);
+
+/// How many last axes of what `launch`, of kind loop, stores may be one for its code, although only
+/// a run knows all of their extents: those that nothing in it tells apart, if its lines are short,
+/// or that along which it puts its operands together and those behind it. 1: none.
+unsigned joinedAxes(kernel::LaunchOp launch);
+
+/// Makes them one inside of `launch`, a copy that nobody else sees: how long the axis is its first
+/// argument that has all of it says.
+void joinAxesInside(kernel::LaunchOp launch, unsigned joined);
+/// The same of a frame, whose launch is such a copy, with what its arguments were bound to.
+void joinAxesInside(LaunchFrame &f, unsigned joined);
 
 /// Makes one axis of that along which `launch`, of kind loop, puts its operands together and those
 /// behind it, if it does nothing else.

@@ -38,15 +38,17 @@ static prim::ConcatOp concatenation(kernel::LaunchOp launch) {
   constexpr size_t kMostPieces = 64;
   auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
   auto concat = yield.getValues().front().getDefiningOp<prim::ConcatOp>();
-  if (!concat || yield.getValues().size() != 1 ||
-      !tensorType(concat.getResult()).hasStaticShape() || concat.getInputs().size() > kMostPieces)
+  if (!concat || yield.getValues().size() != 1 || concat.getInputs().size() > kMostPieces)
     return nullptr;
+  RankedTensorType type = tensorType(concat.getResult());
   int64_t axis = concat.getAxis();
-  if (axis + 1 == tensorType(concat.getResult()).getRank())
+  if (axis + 1 == type.getRank() || ShapedType::isDynamicShape(type.getShape().drop_front(axis)))
     return nullptr;
   for (Value input : concat.getInputs()) {
     BlockArgument argument = argumentOf(input);
     bool free = argument && (argument.hasOneUse() || llvm::all_equal(argument.getUsers()));
+    // Before its axis all have the same extents, in as many axes unless they are known.
+    free &= type.hasStaticShape() || input == argument;
     if (!free || lineOf(tensorType(input), axis).back() < kLeastPoints)
       return nullptr;
   }
@@ -66,8 +68,8 @@ void tcc::codegen::joinPieces(kernel::LaunchOp launch) {
     auto type = tensorType(input.get()).clone(lineOf(tensorType(input.get()), axis));
     if (argument.getType() != type) {
       OpOperand &given = launch.getInputsMutable()[argument.getArgNumber()];
-      given.set(
-          prim::ReshapeOp::create(b, launch.getLoc(), type, given.get(), /*sizes=*/ValueRange()));
+      given.set(prim::ReshapeOp::create(b, launch.getLoc(), type, given.get(),
+                                        openExtents(b, given.get())));
       argument.setType(type);
     }
     Operation *reshape = input.get().getDefiningOp();
@@ -81,6 +83,6 @@ void tcc::codegen::joinPieces(kernel::LaunchOp launch) {
   Value result = launch.getResult(0);
   result.setType(type);
   b.setInsertionPointAfter(launch);
-  auto seen = prim::ReshapeOp::create(b, launch.getLoc(), before, result, /*sizes=*/ValueRange());
+  auto seen = prim::ReshapeOp::create(b, launch.getLoc(), before, result, launch.getSizes());
   result.replaceAllUsesExcept(seen, seen);
 }

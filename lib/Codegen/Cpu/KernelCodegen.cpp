@@ -3,6 +3,7 @@
 #include "AttentionSpec.h"
 #include "CarriedTruths.h"
 #include "CollapsedRows.h"
+#include "NarrowedFloats.h"
 #include "PlaneConv.h"
 #include "SpecialKernel.h"
 #include "tcc/Analysis/InPlace.h"
@@ -58,16 +59,25 @@ func::FuncOp tcc::codegen::emitKernel(kernel::LaunchOp launch, ModuleOp module, 
   Type index = b.getIndexType(), pointer = LLVM::LLVMPointerType::get(context);
   auto function = func::FuncOp::create(b, launch.getLoc(), name,
                                        b.getFunctionType({pointer, index, index}, {}));
-  OwningOpRef<kernel::LaunchOp> rows;
+  OwningOpRef<kernel::LaunchOp> copy;
   if (launch.getKind() == KernelKind::Row) {
-    rows = launch.clone();
-    launch = *rows;
+    copy = launch.clone();
+    launch = *copy;
     collapseRows(launch);
   }
+  auto loop = dyn_cast<cpu::LoopScheduleAttr>(launch.getScheduleAttr());
+  unsigned joined = loop ? loop.getJoinedAxes() : 1;
+  if (joined > 1) {
+    copy = launch.clone();
+    launch = *copy;
+  }
   KernelFrame frame(launch, function, cpu);
+  if (joined > 1)
+    joinAxesInside(frame, joined);
   bool ok = emitTemplate(frame);
   markElements(frame);
   carryTruthsAsBytes(function, cpu);
+  narrowFloats(function, cpu);
   func::ReturnOp::create(frame.b);
   return ok ? function : func::FuncOp();
 }

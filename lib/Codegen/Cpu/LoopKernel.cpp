@@ -36,6 +36,7 @@ public:
         mayRepeat(overwritableInputs(f.launch).empty()) {
     if (axis + 1 == out.extents.size()) {
       pieces = piecesOf(f.launch);
+      openPieces = openPiecesOf(f.launch);
       phases = phasedLines(f.launch);
       if (axis > 0)
         inner = innerRows(f.launch);
@@ -51,6 +52,7 @@ private:
   void emitRow(const Coords &outer, Value low, Value high);
   void storeRow(const Coords &outer, ArrayRef<Value> places);
   void emitPieces(const Coords &outer, Value low, Value high);
+  void emitOpenPieces(const Coords &outer, Value low, Value high);
   void emitPhases(const Coords &outer, const PhasedLines &lines, Value low, Value high);
   void emitPiece(const Coords &outer, Value low, Value high, int64_t begin, int64_t end,
                  function_ref<void(ArrayRef<Value>)> body);
@@ -75,6 +77,7 @@ private:
   SmallVector<int64_t> pieces; ///< where they begin, but for the first; none: the row is one
   std::optional<RowRange> inner;
   std::optional<PhasedLines> phases;
+  prim::ConcatOp openPieces; ///< whose lengths a run knows; null: none
 };
 
 } // namespace
@@ -167,6 +170,8 @@ void LoopEmitter::emitPieces(const Coords &outer, Value low, Value high) {
   auto rowOfPoints = [&](ArrayRef<Value> places) { storeRow(outer, places); };
   if (phases)
     return emitPhases(outer, *phases, low, high);
+  if (openPieces)
+    return emitOpenPieces(outer, low, high);
   if (!f.launch.getBody().getOps<prim::ReduceOp>().empty())
     return f.narrowingLoop(
         low, high, lanes, [&](Value i) { rowOfPoints(i); }, /*masksEnd=*/true,
@@ -188,6 +193,24 @@ void LoopEmitter::emitPieces(const Coords &outer, Value low, Value high) {
     emitPiece(outer, low, high, piece ? pieces[piece - 1] : 0,
               piece < pieces.size() ? pieces[piece] : *getConstantIntValue(out.extents[axis]),
               rowOfPoints);
+}
+
+/// What of [low, high) lies in each operand, one after the other.
+void LoopEmitter::emitOpenPieces(const Coords &outer, Value low, Value high) {
+  Value begin = f.e.index(0);
+  for (auto [input, value] : llvm::enumerate(openPieces.getInputs())) {
+    Value end = f.e.addIndex(begin, f.e.extent(value, axis));
+    auto bounded = [&](Value v) -> Value {
+      return arith::MaxSIOp::create(f.b, f.minIndex(v, end), begin);
+    };
+    Value from = bounded(low), to = bounded(high);
+    f.e.bindPiece(Elemental::Piece{openPieces, static_cast<unsigned>(input), begin});
+    if (!copies(outer, from, to, std::nullopt))
+      f.overlappingLoop(from, to, lanes, /*lowAligned=*/false,
+                        [&](ArrayRef<Value> places) { storeRow(outer, places); });
+    f.e.bindPiece(std::nullopt);
+    begin = end;
+  }
 }
 
 /// Vectors of each line that is joined, from the first point of which the row has all neighbours to

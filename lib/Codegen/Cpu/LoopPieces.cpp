@@ -12,6 +12,7 @@
 #include "LoopPieces.h"
 #include "Moves.h"
 #include "tcc/Analysis/PlanarConv.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <set>
 
@@ -232,5 +233,34 @@ std::optional<PhasedLines> tcc::codegen::phasedLines(kernel::LaunchOp launch) {
       return std::nullopt;
     found = found.value_or(*own);
   }
+  return found;
+}
+
+prim::ConcatOp tcc::codegen::openPiecesOf(kernel::LaunchOp launch) {
+  constexpr size_t kMostOperators = 64, kMostPieces = 16;
+  Block &body = launch.getBody().front();
+  prim::ConcatOp found;
+  for (auto concat : body.getOps<prim::ConcatOp>()) {
+    RankedTensorType type = tensorType(concat.getResult());
+    bool isLast = static_cast<int64_t>(concat.getAxis()) + 1 == type.getRank();
+    bool isOpen = isLast && llvm::any_of(concat.getInputs(), [](Value v) {
+                    return ShapedType::isDynamic(tensorType(v).getShape().back());
+                  });
+    auto stored = cast<RankedTensorType>(launch.getResultTypes()[0]);
+    if (!isOpen || type.getShape() != stored.getShape() || found)
+      return nullptr;
+    found = concat;
+  }
+  if (!found ||
+      found.getInputs().size() * body.getOperations().size() > kMostPieces * kMostOperators)
+    return nullptr;
+  llvm::SmallSetVector<Value, 8> made;
+  made.insert(found.getResult());
+  for (size_t i = 0; i < made.size(); ++i)
+    for (Operation *user : made[i].getUsers()) {
+      if (!isa<kernel::YieldOp>(user) && !prim::isElementwise(user))
+        return nullptr;
+      made.insert(user->result_begin(), user->result_end());
+    }
   return found;
 }

@@ -22,4 +22,9 @@ struct PhasedLines {
 /// convolution, of which the ends are cut off); none where it does not.
 std::optional<PhasedLines> phasedLines(kernel::LaunchOp launch);
 
+/// The concatenation along the last axis by which a kernel of points, where only a run knows how
+/// long its operands are, makes its lines; what it gives is computed with, but not moved. Null: it
+/// does not make them so.
+prim::ConcatOp openPiecesOf(kernel::LaunchOp launch);
+
 } // namespace tcc::codegen

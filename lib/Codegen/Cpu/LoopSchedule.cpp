@@ -10,6 +10,7 @@
 // followed from what is stored, and the operands that lie across vote.
 //
 //===----------------------------------------------------------------------===//
+#include "CollapsedRows.h"
 #include "LaunchSchedules.h"
 #include "Moves.h"
 #include "PastCaches.h"
@@ -262,10 +263,12 @@ static int64_t workPerPoint(kernel::LaunchOp launch) {
 
 /// A reduction goes across rows. Many vectors of each are a run of lines that memory gives at its
 /// speed, and sums that do not wait for each other: as many as leave half of the registers, or a
-/// few where what is summed needs those itself.
+/// few where what is summed needs those itself. What L2 does not hold comes in runs of so many
+/// bytes even where registers hold fewer sums, and the others wait on the stack.
 static unsigned reductionLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
-  constexpr unsigned kFewVectors = 4, kMostOperators = 8, kLeastBits = 32;
+  constexpr unsigned kFewVectors = 4, kMostOperators = 8, kLeastBits = 32, kRunBytes = 1024;
   unsigned bits = kLeastBits, operators = 0;
+  int64_t bytes = 0;
   bool costly = false;
   for (Operation &op : launch.getBody().front()) {
     operators += prim::isElementwise(&op);
@@ -273,8 +276,12 @@ static unsigned reductionLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
     if (auto reduce = dyn_cast<prim::ReduceOp>(op))
       bits = std::max(bits, tensorType(reduce.getX()).getElementTypeBitWidth());
   }
+  for (Value v : launch.getBody().getArguments())
+    if (auto type = dyn_cast<RankedTensorType>(v.getType()); type && type.hasStaticShape())
+      bytes = std::max(bytes, tensorBytes(type));
   bool few = costly || operators > kMostOperators;
-  return cpu.lanes(bits) * (few ? kFewVectors : cpu.vectorRegisters / 2);
+  unsigned lanes = cpu.lanes(bits) * (few ? kFewVectors : cpu.vectorRegisters / 2);
+  return !few && bytes > cpu.l2Bytes ? std::max(lanes, kRunBytes * 8 / bits) : lanes;
 }
 
 /// Whether `v` only says which rows are taken, an index for all lanes of a row.
@@ -286,13 +293,18 @@ static bool onlyChoosesRows(Value v) {
   });
 }
 
+/// Whether `op` gives what the host knows: an extent, or a number for all points.
+static bool isOfHost(Operation &op) { return isa<prim::DimOp, prim::FromElementsOp>(op); }
+
 /// Bits of the widest element that a kernel of points keeps in registers, if it does nothing but
 /// compute and move points along their lines, or back along them.
 static std::optional<unsigned> pointBits(kernel::LaunchOp launch) {
   unsigned bits = 0;
   auto add = [&](Value v, bool computes) {
     auto type = dyn_cast<RankedTensorType>(v.getType());
-    if (!type || !type.getElementType().isIntOrFloat())
+    if (!type) // an extent, or another number of the host
+      return true;
+    if (!type.getElementType().isIntOrFloat())
       return false;
     Type element = computes ? computeType(type.getElementType()) : type.getElementType();
     bits = std::max(bits, element.getIntOrFloatBitWidth());
@@ -310,6 +322,7 @@ static std::optional<unsigned> pointBits(kernel::LaunchOp launch) {
                          Move::Reshape, Move::Reverse, Move::Cut);
     if (auto take = dyn_cast<prim::TakeOp>(op))
       inLanes = onlyChoosesRows(take.getIndices());
+    inLanes |= isOfHost(op);
     if (!(computes || inLanes) || !addAll(op.getResults(), computes) ||
         (computes && !addAll(op.getOperands(), computes)))
       return std::nullopt;
@@ -365,7 +378,7 @@ static unsigned pointLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
     return lanes;
   for (Operation &op : launch.getBody().front().without_terminator()) {
     if (!prim::isElementwise(&op) && !moves(&op, Move::Repeat, Move::Constant) &&
-        periodOf(&op) == 0)
+        periodOf(&op) == 0 && !isOfHost(op))
       return lanes;
     operators += prim::isElementwise(&op);
     functions += op.hasTrait<prim::VeryCostly>();
@@ -411,7 +424,8 @@ static int64_t longestCopied(RankedTensorType type) {
   return std::min(type.getNumElements() / kTasks, most) / kLines * kLines;
 }
 
-kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTarget &cpu) {
+/// `joined`: axes of the launch's own results that are its last one.
+static kernel::Schedule scheduleOf(kernel::LaunchOp launch, int64_t joined, const CpuTarget &cpu) {
   /// Points of about this much work make a task worth a thread.
   constexpr int64_t kGrainPoints = 16384, kMostPoints = 4096;
   constexpr int64_t kReducedColumns = 256; ///< of a task, at least
@@ -421,7 +435,8 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
   if (type.getRank() == 0)
     return cpu::LoopScheduleAttr::get(context, /*lanes=*/1, /*axis=*/0, kMostPoints,
                                       /*grain=*/1, /*block_axis=*/0, /*block_rows=*/1,
-                                      /*copied_points=*/std::nullopt, /*past_caches=*/false);
+                                      /*copied_points=*/std::nullopt, /*past_caches=*/false,
+                                      joined);
   int64_t axis = type.getRank() - 1, innerPoints = 1;
   while (axis > 0) {
     int64_t extent = type.getDimSize(axis), next = type.getDimSize(axis - 1);
@@ -455,5 +470,15 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
   bool wholeLines = block.rows == 1 || lanes * resultBytes(launch) >= cpu.lineBytes;
   bool pastCaches = innerPoints == 1 && wholeLines && lanes > 1 && pointsOutgrowCaches(launch, cpu);
   return cpu::LoopScheduleAttr::get(context, lanes, axis, chunk, grain, block.axis, block.rows,
-                                    copies ? std::optional(shortest) : std::nullopt, pastCaches);
+                                    copies ? std::optional(shortest) : std::nullopt, pastCaches,
+                                    joined);
+}
+
+kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTarget &cpu) {
+  unsigned joined = joinedAxes(launch);
+  if (joined == 1)
+    return scheduleOf(launch, joined, cpu);
+  OwningOpRef<kernel::LaunchOp> copy = launch.clone();
+  joinAxesInside(*copy, joined);
+  return scheduleOf(*copy, joined, cpu);
 }

@@ -12,8 +12,6 @@ using namespace tcc;
 using namespace tcc::codegen;
 
 bool tcc::codegen::pointsOutgrowCaches(kernel::LaunchOp launch, const CpuTarget &cpu) {
-  // More than threads find of a last cache that they have to themselves.
-  constexpr int64_t kBytes = 32 << 20;
   if (!llvm::Triple(cpu.triple).isX86())
     return false;
   int64_t bytes = 0;
@@ -23,7 +21,7 @@ bool tcc::codegen::pointsOutgrowCaches(kernel::LaunchOp launch, const CpuTarget 
       return false;
     bytes += tensorBytes(type);
   }
-  return bytes >= kBytes;
+  return bytes >= cpu.lastBytes;
 }
 
 bool tcc::codegen::rowsOutgrowCaches(kernel::LaunchOp launch, int64_t kept, const CpuTarget &cpu) {

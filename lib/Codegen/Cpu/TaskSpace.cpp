@@ -66,6 +66,10 @@ static TaskSpace loopTasks(HostIndex h, cpu::LoopScheduleAttr schedule,
                            ArrayRef<OpFoldResult> dims) {
   if (dims.empty())
     return {h.constant(1), h.constant(1)};
+  SmallVector<OpFoldResult> joined(dims.drop_back(schedule.getJoinedAxes() - 1));
+  for (OpFoldResult d : dims.take_back(schedule.getJoinedAxes() - 1))
+    joined.back() = h.mul(joined.back(), d);
+  dims = joined;
   unsigned last = schedule.getAxis();
   OpFoldResult tasks = h.ceilDiv(dims[last], h.constant(schedule.getChunk()));
   for (auto [axis, d] : llvm::enumerate(dims.take_front(last)))

@@ -23,15 +23,16 @@ using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 
 LogicalResult LoopScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t axis,
                                        int64_t chunk, int64_t grain, int64_t blockAxis,
-                                       int64_t blockRows, std::optional<int64_t> copiedPoints,
-                                       bool) {
+                                       int64_t blockRows, std::optional<int64_t> copiedPoints, bool,
+                                       int64_t joinedAxes) {
   if (failed(verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut},
                                      {"axis", axis, 0},
                                      {"chunk", chunk},
                                      {"grain", grain},
                                      {"block_axis", blockAxis, 0},
                                      {"block_rows", blockRows},
-                                     {"copied_points", copiedPoints.value_or(1)}})))
+                                     {"copied_points", copiedPoints.value_or(1)},
+                                     {"joined_axes", joinedAxes}})))
     return failure();
   if (blockRows > 1 && blockAxis >= axis)
     return emitError() << "block_axis is " << blockAxis << ", which is not before axis " << axis;
@@ -199,8 +200,16 @@ LogicalResult LoopScheduleAttr::verifyLaunch(Operation *op) const {
   auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
   if (type.getRank() == 0)
     return success();
-  if (getAxis() >= type.getRank())
-    return launch.emitOpError("of rank ") << type.getRank() << " has no axis " << getAxis();
+  if (getJoinedAxes() > type.getRank())
+    return launch.emitOpError("of rank ")
+           << type.getRank() << " has no " << getJoinedAxes() << " axes that are one";
+  int64_t rank = type.getRank() - (getJoinedAxes() - 1);
+  if (getAxis() >= rank)
+    return launch.emitOpError("of rank ") << rank << " has no axis " << getAxis();
+  if (getJoinedAxes() > 1 && getAxis() + 1 != rank)
+    return launch.emitOpError("joins axes, but does not end with axis ") << getAxis();
+  if (getJoinedAxes() > 1)
+    return success();
   if (llvm::is_contained(type.getShape().drop_front(getAxis() + 1), ShapedType::kDynamic))
     return launch.emitOpError("has an open extent after axis ") << getAxis();
   return success();

@@ -306,3 +306,43 @@ func.func @f() attributes {s = #cpu.contraction_schedule<lanes = 4294967296, vec
 func.func @f() attributes {s = #cpu.winograd_schedule<lanes = 8, vectors = 1, rows = 1025, tiles_per_task = 1, panels_per_task = 1>} {
   return
 }
+
+// -----
+
+// expected-error @+1 {{joined_axes is 0, at least 1}}
+func.func @f() attributes {s = #cpu.loop_schedule<lanes = 8, chunk = 64, grain = 1, joined_axes = 0>} {
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x?xf32>, %n: index) {
+  // expected-error @+1 {{of rank 2 has no 3 axes that are one}}
+  %0 = kernel.launch loop "neg" ins(%x : tensor<4x?xf32>) sizes(%n) {
+  ^bb0(%a: tensor<4x?xf32>):
+    kernel.yield %a : tensor<4x?xf32>
+  } {schedule = #cpu.loop_schedule<lanes = 4, chunk = 64, grain = 1, joined_axes = 3>} -> tensor<4x?xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x?xf32>, %n: index) {
+  // expected-error @+1 {{of rank 1 has no axis 1}}
+  %0 = kernel.launch loop "neg" ins(%x : tensor<4x?xf32>) sizes(%n) {
+  ^bb0(%a: tensor<4x?xf32>):
+    kernel.yield %a : tensor<4x?xf32>
+  } {schedule = #cpu.loop_schedule<lanes = 4, axis = 1, chunk = 64, grain = 1, joined_axes = 2>} -> tensor<4x?xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4x?xf32>, %n: index) {
+  // expected-error @+1 {{joins axes, but does not end with axis 0}}
+  %0 = kernel.launch loop "neg" ins(%x : tensor<2x4x?xf32>) sizes(%n) {
+  ^bb0(%a: tensor<2x4x?xf32>):
+    kernel.yield %a : tensor<2x4x?xf32>
+  } {schedule = #cpu.loop_schedule<lanes = 4, chunk = 64, grain = 1, joined_axes = 2>} -> tensor<2x4x?xf32>
+  return
+}

@@ -32,6 +32,7 @@ func.func @schedules(%x: tensor<4x8xf32>, %y: tensor<8x2xf32>) -> tensor<4xf32> 
 // CHECK-LABEL: @attributes
 // CHECK-SAME: attention = #cpu.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 4, task_rows = 16, keys = 64, split = 4, grain_products = 1>
 // CHECK-SAME: copies = #cpu.loop_schedule<lanes = 8, chunk = 65536, grain = 1, copied_points = 4096>
+// CHECK-SAME: joined = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 1, joined_axes = 3>
 // CHECK-SAME: line = #cpu.line_schedule<lanes = 8, pixels = 6, vectors_per_task = 2>
 // CHECK-SAME: loop = #cpu.loop_schedule<lanes = 8, axis = 2, chunk = 64, grain = 1, block_axis = 1, block_rows = 16>
 // CHECK-SAME: past = #cpu.loop_schedule<lanes = 8, chunk = 4096, grain = 1, past_caches = true>
@@ -43,6 +44,7 @@ func.func @schedules(%x: tensor<4x8xf32>, %y: tensor<8x2xf32>) -> tensor<4xf32> 
 func.func @attributes() attributes {
     attention = #cpu.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 4, task_rows = 16, keys = 64, split = 4, grain_products = 1>,
     copies = #cpu.loop_schedule<lanes = 8, chunk = 65536, grain = 1, copied_points = 4096>,
+    joined = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 1, joined_axes = 3>,
     line = #cpu.line_schedule<lanes = 8, pixels = 6, vectors_per_task = 2>,
     planes = #cpu.plane_schedule<lanes = 16, rows = 6, vectors = 3, lines = 4, columns = 56, channels = 21, grain_products = 131072>,
     past = #cpu.loop_schedule<lanes = 8, chunk = 4096, grain = 1, past_caches = true>,

@@ -40,6 +40,14 @@ TEST_CASE("named CPUs and other architectures") {
   CHECK(get("neoverse-n1", "aarch64-linux").byteDot == tcc::ByteDot::Same);
 }
 
+TEST_CASE("the last cache is of all cores that share it") {
+  CHECK(get("znver5", "x86_64-linux").lastBytes == 32 << 20);
+  CHECK(get("znver2", "x86_64-linux").lastBytes == 16 << 20);
+  CpuTarget server = get("icelake-server", "x86_64-linux");
+  CHECK(server.lastBytes == 40 * server.l3Bytes);
+  CHECK(get("x86-64-v3", "x86_64-linux").lastBytes == 32 << 20); // of no known name
+}
+
 TEST_CASE("no SSE4a beside AVX, whose registers it stalls") {
   CpuTarget zen = get("znver3");
   CHECK(llvm::StringRef(zen.features).contains("-sse4a"));

@@ -53,6 +53,14 @@ public:
     providers[value] = std::move(provider);
   }
   const Memory *memoryOf(mlir::Value value) const;
+  /// What `concat` is asked for lies in one of its operands, which begins at `begin`.
+  struct Piece {
+    prim::ConcatOp concat;
+    unsigned input;
+    mlir::Value begin;
+  };
+  /// Null: it may lie in any.
+  void bindPiece(std::optional<Piece> of) { piece = std::move(of); }
   /// Only lanes of `lanesMask` (vector of i1, null: all) are loaded and stored.
   void setMask(mlir::Value lanesMask) {
     mask = lanesMask;
@@ -138,6 +146,7 @@ private:
   llvm::DenseMap<mlir::Value, Memory> memories;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, Provider> providers;
+  std::optional<Piece> piece;
   Memo memo;
 };
 

@@ -31,13 +31,15 @@ def Cpu_LoopScheduleAttr : Cpu_ScheduleAttr<"LoopSchedule", "loop_schedule"> {
     that many such rows along `block_axis`, which is read across. `grain` tasks are worth a
     thread. Where `copied_points` is given, runs of at least that many points that lie in an operand
     as they are stored are copied as bytes. With `past_caches` results that outgrow the caches go
-    to memory without them, where they lie as whole lines.
+    to memory without them, where they lie as whole lines. The last `joined_axes` of the results, of
+    which some are open, are one for the kernel's code, and for the other fields here.
 
         #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 4>
   }];
   let parameters = (ins "int64_t":$lanes, Cpu_DefaultInt<"0">:$axis, "int64_t":$chunk, "int64_t":$grain,
                         Cpu_DefaultInt<"0">:$block_axis, Cpu_DefaultInt<"1">:$block_rows,
-                        Cpu_OptionalInt:$copied_points, DefaultValuedParameter<"bool", "false">:$past_caches);
+                        Cpu_OptionalInt:$copied_points, DefaultValuedParameter<"bool", "false">:$past_caches,
+                        Cpu_DefaultInt<"1">:$joined_axes);
 }
 
 def Cpu_RowScheduleAttr : Cpu_ScheduleAttr<"RowSchedule", "row_schedule"> {

@@ -1,0 +1,73 @@
+"""Lines whose lengths a run knows, as points and as pieces, and floats that become bytes: right on every level of instructions that this
+machine has. Whose caches results outgrow."""
+import unittest
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from compiled import Compiled
+from toolrun import ToolTest, cpu_levels
+
+
+class OpenLines(ToolTest):
+    def test_open_lines(self):
+        """Points of open lines are one line, and what is put together along open axes is pieces of one, of every length around whole
+        vectors and none; also computed with, beside what has a scale for each line, and given twice."""
+        random = np.random.default_rng(14)
+        make, scalar = helper.make_node, onnx.numpy_helper.from_array(np.array(0.5, np.float32), "h")
+        nodes = [make("Mul", ["x", "h"], ["m"]), make("Abs", ["m"], ["a"]), make("Mul", ["z", "h"], ["zm"]), make("Neg", ["zm"], ["zn"]),
+                 make("Mul", ["x", "s"], ["scaled"]), make("Concat", ["x", "x"], ["twice"], axis=0), make("Concat", ["x", "u"], ["rows"], axis=0),
+                 make("Concat", ["z", "w"], ["last"], axis=2), make("Neg", ["last"], ["last_neg"]), make("Concat", ["z", "v", "z"], ["middle"], axis=1),
+                 make("Concat", ["k", "l"], ["known"], axis=1)]
+        given = {"x": ["n", 33], "u": ["n2", 33], "s": ["n", 1], "z": [3, "p", "q"], "v": [3, "p2", "q"], "w": [3, "p", "q2"], "k": ["n", 2, 33],
+                 "l": ["n", 5, 33]}
+        outputs = ["a", "zn", "scaled", "twice", "rows", "last_neg", "middle", "known"]
+        graph = helper.make_graph(nodes, "open", [helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, d) for n, d in given.items()],
+                                  [helper.make_empty_tensor_value_info(n) for n in outputs], [scalar])
+        path = self.work / "open.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
+        for cpu in [*cpu_levels(), "native"]:
+            with Compiled.build(path, "--cpu", cpu) as compiled:
+                for n, n2, p, p2, q, q2 in ((1, 1, 1, 1, 1, 1), (7, 3, 5, 1, 17, 3), (0, 4, 3, 0, 9, 0), (100, 1, 64, 1, 64, 8), (500, 33, 16, 7, 1001, 77)):
+                    sizes = dict(n=n, n2=n2, p=p, p2=p2, q=q, q2=q2)
+                    v = {name: random.standard_normal([sizes.get(d, d) for d in dims], dtype=np.float32) for name, dims in given.items()}
+                    wanted = [abs(v["x"] / 2), -(v["z"] / 2), v["x"] * v["s"], np.concatenate([v["x"]] * 2), np.concatenate([v["x"], v["u"]]),
+                              -np.concatenate([v["z"], v["w"]], 2), np.concatenate([v["z"], v["v"], v["z"]], 1), np.concatenate([v["k"], v["l"]], 1)]
+                    for actual, expected, name in zip(compiled(*v.values()), wanted, outputs, strict=True):
+                        np.testing.assert_array_equal(actual, expected, f"{cpu} {sizes} {name}")
+
+    def test_lower_bits_of_clamped_conversions(self):
+        """Of 32 bits, which most casts to bytes go by; in runs that fill registers and around them."""
+        edges = [0.0, -0.9, 127.9, 128.0, -128.9, -129.0, 255.9, 256.0, 1e9 + 64, -1e9 - 64, 2147483520.0, 2147483647.0, 2147483647.5, 2147483648.0,
+                 -2147483648.0, -2147483649.0, -2147483904.0, 4294967295.0, 1e30, -1e30, np.inf, -np.inf, np.nan]
+        for source in (np.float32, np.float64):
+            for length in (7, 31, 32, 64, 107, 5000):
+                x = np.resize(np.array(edges).astype(source), length)
+                wide = np.clip(np.trunc(np.nan_to_num(x.astype(np.float64), nan=0)), -2**31, 2**31 - 1).astype(np.int64)
+                nodes = [helper.make_node("Cast", ["x"], ["w"], to=onnx.TensorProto.INT32)]
+                nodes += [helper.make_node("Cast", ["w"], [t], to=helper.np_dtype_to_tensor_dtype(np.dtype(t))) for t in ("int8", "uint8", "int16")]
+                graph = helper.make_graph(nodes, "casts", [helper.make_tensor_value_info("x", helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)],
+                                          [helper.make_empty_tensor_value_info(node.output[0]) for node in nodes[1:]])
+                path = self.work / "casts.onnx"
+                onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
+                for cpu in [*cpu_levels(), "native"]:
+                    with self.subTest(source, length=length, cpu=cpu), Compiled.build(path, "--cpu", cpu) as compiled:
+                        for actual, node in zip(compiled(x), nodes[1:], strict=True):
+                            np.testing.assert_array_equal(actual, wide.astype(node.output[0]))
+            self.compiles("casts.onnx", "-o", "casts.so", "--cpu", "x86-64-v3", "--dump-ir", "ir")
+            code = "".join(path.read_text() for path in self.work.glob("ir/8-codegen/k*.mlir"))
+            self.assertIn("llvm.x86.avx2.packuswb", code)
+
+    def test_results_outgrow_shared_caches(self):
+        """Of 40 MB those of 32 MB, not those of 60."""
+        graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "large", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, (10240, 1024))],
+                                  [helper.make_empty_tensor_value_info("y")])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), self.work / "large.onnx")
+        for cpu, past in (("znver5", True), ("znver3", True), ("icelake-server", False)):
+            self.compiles(self.work / "large.onnx", "--target", "x86_64-linux", "--cpu", cpu, "--emit", "asm", "-o", self.work / "large.s")
+            self.assertEqual("movntp" in (self.work / "large.s").read_text(), past, cpu)
+
+
+if __name__ == "__main__":
+    unittest.main()
