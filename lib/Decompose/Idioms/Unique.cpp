@@ -5,10 +5,12 @@
 // mark where a sorted element differs from the one before it, count the marks
 // (which the host reads), and gather. Sorting is stable, so that the first of
 // equals in sorted order is the first in order of appearance. Rows are sorted by
-// one column after the other, the last one first.
+// one column after the other, the last one first. Numbers of 8 bits and truths are
+// not sorted: a table has a place for each value that there is.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/Unique.h"
+#include "Decompose/Idioms/Axes.h"
 #include <limits>
 
 using namespace mlir;
@@ -25,6 +27,7 @@ public:
         places(b.iota({count}, 0, i64)) {}
 
   Distinct run(bool sorted);
+  Distinct ofTable();
   Distinct inOrder() { return grouped(Value(), x); }
 
 private:
@@ -115,9 +118,39 @@ Distinct Finder::grouped(Value from, Value values) {
   return d;
 }
 
+Distinct Finder::ofTable() {
+  auto type = cast<IntegerType>(b.elem(x));
+  int64_t size = int64_t(1) << type.getWidth();
+  bool isSigned = !type.isUnsigned() && type.getWidth() > 1;
+  double low = isSigned ? static_cast<double>(-size / 2) : 0;
+  Value key = b.sub(b.cast(x, i64), low), end = scalarOf(b, count, i64);
+  Value counts;
+  if (type.getWidth() == 1) {
+    Value ones = b.reduce(K::sum, key, {0}, true);
+    counts = b.concat({b.sub(end, ones), ones}, 0);
+  } else {
+    counts =
+        scatter(prim::ScatterKind::add, zeros(b.dim(size)), key, b.full({count}, b.scalar(1, i64)));
+  }
+  Value first = scatter(prim::ScatterKind::min, b.full({b.dim(size)}, end), key, places);
+  Value there = b.compare(P::ne, counts, 0.0), mark = b.cast(there, i64);
+  Value number = prim::CumulativeOp::create(b.builder(), b.location(), mark.getType(), K::sum, mark,
+                                            0, /*exclusive=*/true, /*reverse=*/false)
+                     .getResult();
+  Value heads = b.squeeze(b.nonzero(there), {0});
+  return {b.cast(b.add(heads, low), type), b.take(first, heads, 0), b.take(number, key, 0),
+          b.take(counts, heads, 0)};
+}
+
 Distinct Finder::run(bool sorted) {
-  Value from = sortedPlaces();
-  Distinct d = grouped(from, b.take(x, from, 0));
+  auto integer = dyn_cast<IntegerType>(b.elem(x));
+  Distinct d;
+  if (b.rank(x) == 1 && integer && integer.getWidth() <= 8) {
+    d = ofTable();
+  } else {
+    Value from = sortedPlaces();
+    d = grouped(from, b.take(x, from, 0));
+  }
   if (sorted)
     return d;
   Dim found = b.dim(d.values, 0);
