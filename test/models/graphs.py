@@ -160,6 +160,17 @@ def sequence_split(axis, size, keep):
                   [constant("size", size or 1, np.int64), constant("true", True)]), normal((9, 5), (4, 8), (1, 1)))
 
 
+def sequence_changed():
+    """Rows, as many as a run has: one goes, others come to the front, in between and, from the end, before the last."""
+    nodes = [node("SplitToSequence", ["x"], ["a"], axis=0), node("SequenceErase", ["a", "one"], ["b"]), node("SequenceErase", ["b"], ["c"]),
+             node("SequenceInsert", ["c", "x", "zero"], ["d"]), node("SequenceInsert", ["d", "more", "minus"], ["e"]),
+             node("SequenceInsert", ["e", "x", "one"], ["f"]), node("SequenceLength", ["f"], ["count"]),
+             node("SequenceAt", ["f", "minus"], ["last"]), node("ConcatFromSequence", ["f"], ["all"], axis=0)]
+    return (model(nodes, [value("x", FLOAT, ["A", 3])], [unknown("count", INT64), unknown("last"), unknown("all")],
+                  [constant("one", 1, np.int64), constant("zero", 0, np.int64), constant("minus", -1, np.int64), weight("more", 2, 3)]),
+            normal((3, 3), (9, 3)))
+
+
 def resized_integers(kind):
     """What is interpolated along two axes is cut to an integer once."""
     nodes = [node("Resize", ["x", "", "scales"], ["y"], mode="linear")]
@@ -454,6 +465,7 @@ GRAPHS = {
     "rounding-by-addition": rounding_by_addition,
     "if-extent": if_extent, "if-data": if_data, "if-nested": if_nested, "if-legal-once": if_legal_once,
     "sequence-grown": sequence_grown,
+    "sequence-changed": sequence_changed,
     **{f"sequence-split-{name}": lambda c=case: sequence_split(*c)
        for name, case in {"rows": (0, 3, 1), "columns": (1, None, 1), "vectors": (0, None, 0), "across": (1, None, 0)}.items()},
     **{f"resized-{kind}": lambda k=kind: resized_integers(k) for kind in ("uint8", "int32")},

@@ -2,8 +2,8 @@
 //
 // A record of the table is (begin, extents ..., 1 ...), of one width for every
 // rank: so an empty sequence has a table before it is known what it will hold.
-// Tensors are only ever appended, which keeps the elements in the sequence's
-// order: its concatenation along the first axis is a reshape.
+// The elements are kept in the sequence's order: its concatenation along the
+// first axis is a reshape.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Onnx/PackedSequence.h"
@@ -108,18 +108,83 @@ std::optional<Lowered> tcc::packedAppend(PrimBuilder &b, const Lowered &list, Va
   return packedFrom(b.concat({flatOf(list), flat}, 0), b.concat({tableOf(list), row}, 0), holds);
 }
 
+/// `position` counted from the front, which a run finds below `end`.
+static Dim countedWithin(PrimBuilder &b, Dim position, Dim length, Dim end) {
+  Dim counted = b.selectDims(b.compareDims(Cmp::slt, position, b.dim(0)),
+                             b.addDims(position, length), position);
+  b.check(
+      b.andDims(b.compareDims(Cmp::sge, counted, b.dim(0)), b.compareDims(Cmp::slt, counted, end)),
+      "the position is outside of the sequence");
+  return counted;
+}
+
+static Dims recordAt(PrimBuilder &b, const Lowered &list, Dim position) {
+  return b.readElements(
+      b.sliceAxis(tableOf(list), 0, b.mulDims(position, b.dim(kRecord)), b.dim(kRecord)));
+}
+
+/// Tensors `from` up to `to` of the sequence, whose elements lie from `begin` up to `end`, moved on
+/// by `shift` elements.
+static Lowered packedPart(PrimBuilder &b, const Lowered &list, Dim from, Dim to, Dim begin, Dim end,
+                          Dim shift) {
+  Dim count = b.subDims(to, from), width = b.dim(kRecord);
+  Dims moved = {shift};
+  moved.resize(kRecord, b.dim(0));
+  Value rows = b.sliceAxis(tableOf(list), 0, b.mulDims(from, width), b.mulDims(count, width));
+  rows = b.add(b.reshape(rows, {count, width}),
+               b.fromHost(moved, {1, kRecord}, b.builder().getI64Type()));
+  return packedFrom(b.sliceAxis(flatOf(list), 0, begin, b.subDims(end, begin)),
+                    b.reshape(rows, {b.mulDims(count, width)}), held(list));
+}
+
+static Lowered packedJoined(PrimBuilder &b, ArrayRef<Lowered> parts, ShapedType holds) {
+  SmallVector<Value> flats, tables;
+  for (const Lowered &part : parts) {
+    flats.push_back(flatOf(part));
+    tables.push_back(tableOf(part));
+  }
+  return packedFrom(b.concat(flats, 0), b.concat(tables, 0), holds);
+}
+
+FailureOr<Lowered> tcc::packedInsert(NodeContext &c, const Lowered &list, Value x, Dim position) {
+  PrimBuilder &b = c.b;
+  auto longer = packedAppend(b, list, x);
+  if (!longer)
+    return c.fail("the elements differ in rank or type");
+  Dim length = packedLength(b, list), all = b.dim(flatOf(list), 0), zero = b.dim(0);
+  Dim at = countedWithin(b, position, length, b.addDims(length, b.dim(1)));
+  // Behind the last the tensor that was appended begins.
+  Dim begin = recordAt(b, *longer, at)[0], size = b.productOf(b.dims(x));
+  Lowered alone = packedPart(b, *longer, length, b.addDims(length, b.dim(1)), all,
+                             b.addDims(all, size), b.subDims(begin, all));
+  return packedJoined(b,
+                      {packedPart(b, list, zero, at, zero, begin, zero), alone,
+                       packedPart(b, list, at, length, begin, all, size)},
+                      held(*longer));
+}
+
+FailureOr<Lowered> tcc::packedErase(NodeContext &c, const Lowered &list, Dim position) {
+  PrimBuilder &b = c.b;
+  if (!held(list).hasRank())
+    return c.fail("erases from a sequence before anything is in it");
+  Dim length = packedLength(b, list), zero = b.dim(0);
+  Dim at = countedWithin(b, position, length, length);
+  Dims record = recordAt(b, list, at);
+  Dim begin = record[0];
+  Dim size = b.productOf(ArrayRef<Dim>(record).slice(1, held(list).getRank()));
+  return packedJoined(b,
+                      {packedPart(b, list, zero, at, zero, begin, zero),
+                       packedPart(b, list, b.addDims(at, b.dim(1)), length, b.addDims(begin, size),
+                                  b.dim(flatOf(list), 0), b.subDims(zero, size))},
+                      held(list));
+}
+
 FailureOr<Value> tcc::packedAt(NodeContext &c, const Lowered &list, Dim position) {
   PrimBuilder &b = c.b;
   if (!held(list).hasRank())
     return c.fail("reads a sequence before anything is in it");
   Dim length = packedLength(b, list);
-  Dim counted = b.selectDims(b.compareDims(Cmp::slt, position, b.dim(0)),
-                             b.addDims(position, length), position);
-  b.check(b.andDims(b.compareDims(Cmp::sge, counted, b.dim(0)),
-                    b.compareDims(Cmp::slt, counted, length)),
-          "the position is outside of the sequence");
-  Dims record = b.readElements(
-      b.sliceAxis(tableOf(list), 0, b.mulDims(counted, b.dim(kRecord)), b.dim(kRecord)));
+  Dims record = recordAt(b, list, countedWithin(b, position, length, length));
   ArrayRef<Dim> extents = ArrayRef<Dim>(record).slice(1, held(list).getRank());
   return b.reshape(b.sliceAxis(flatOf(list), 0, record[0], b.productOf(extents)), extents);
 }

@@ -27,6 +27,11 @@ Lowered packedParts(PrimBuilder &b, mlir::Value x, int64_t axis, Dim size, bool 
 Dim packedLength(PrimBuilder &b, const Lowered &list);
 /// The sequence with a tensor after its last; nullopt when the tensor's rank or type is another.
 std::optional<Lowered> packedAppend(PrimBuilder &b, const Lowered &list, mlir::Value x);
+/// The sequence with a tensor before element `position`, and without that element (negative: from
+/// the end), checked when the model runs.
+mlir::FailureOr<Lowered> packedInsert(NodeContext &c, const Lowered &list, mlir::Value x,
+                                      Dim position);
+mlir::FailureOr<Lowered> packedErase(NodeContext &c, const Lowered &list, Dim position);
 /// Element `position` (negative: from the end), checked when the model runs.
 mlir::FailureOr<mlir::Value> packedAt(NodeContext &c, const Lowered &list, Dim position);
 mlir::FailureOr<mlir::Value> packedConcat(NodeContext &c, const Lowered &list, int64_t axis,

@@ -55,8 +55,13 @@ LogicalResult empty(NodeContext &c) {
 
 LogicalResult insert(NodeContext &c) {
   if (isPacked(c.lowered(0))) {
-    if (c.has(2))
-      return c.fail("inserts into a sequence of unknown length elsewhere than at its end");
+    if (c.has(2)) {
+      auto position = hostInt(c, 2);
+      if (failed(position))
+        return failure();
+      auto longer = packedInsert(c, c.lowered(0), c.in(1), *position);
+      return failed(longer) ? failure() : c.give(0, *longer);
+    }
     auto longer = packedAppend(c.b, c.lowered(0), c.in(1));
     return longer ? c.give(0, *longer) : c.fail("the elements differ in rank or type");
   }
@@ -72,6 +77,13 @@ LogicalResult insert(NodeContext &c) {
 }
 
 LogicalResult erase(NodeContext &c) {
+  if (isPacked(c.lowered(0))) {
+    auto position = c.has(1) ? hostInt(c, 1) : FailureOr<Dim>(c.b.dim(-1));
+    if (failed(position))
+      return failure();
+    auto shorter = packedErase(c, c.lowered(0), *position);
+    return failed(shorter) ? failure() : c.give(0, *shorter);
+  }
   auto list = sequenceIn(c, 0);
   if (failed(list))
     return failure();
