@@ -128,6 +128,8 @@ def contrib():
     yield "attention-half-a-past", BAD, given("MultiHeadAttention", ["x", "x", "x", "", "", "", "x"], **attention)
     for name in ("do_rotary", "past_present_share_buffer"):
         yield name, BAD, given("Attention", ["x", "v"], [array("v", np.ones((6, 18), np.float32))], **attention, **{name: 1})
+    projected = [array("v", np.ones((6, 18), np.float32)), array("b", np.ones(18, np.float32))]
+    yield "attention-flat-past", BAD, given("Attention", ["x", "v", "b", "", "b"], projected, **attention)
     yield "weight_prepacked", BAD, given("MatMulNBits", ["x", "q", "w"], [array("q", np.ones((3, 3, 8), np.uint8)), three],
                                          K=6, N=3, block_size=16, weight_prepacked=1)
     for name, numbers in (("of-negative-width", {"rotary_embedding_dim": -4, "num_heads": 2}), ("without-heads", {"rotary_embedding_dim": 2})):

@@ -136,6 +136,8 @@ LogicalResult attendProjected(NodeContext &c, Value projected, Value mask, Value
   int64_t heads = c.intAttr("num_heads", 0);
   if (heads < 1 || b.rank(projected) != 3)
     return c.fail("needs 'num_heads' and an operand of rank 3");
+  if (past && b.rank(past) != 5)
+    return c.fail("needs a past [2, batch, heads, tokens, size]");
   SmallVector<Value> qkv = splitProjection(c, projected, heads);
   Dim length = b.dim(0);
   bool shares = c.intAttr("past_present_share_buffer", 0) != 0;
