@@ -83,20 +83,23 @@ template <bool second> Value oscillating(PrimBuilder &b, Value x, int order) {
   Value z = b.mul(b.mul(small, small), -0.25), power = halfPower(b, small, order);
   Value near = b.mul(power, polynomial(b, seriesAtZero(order, false), z));
   if (second) {
+    // 2 / x alone may be infinite where 2 / (pi x) is not.
     Value beside = b.mul(power, polynomial(b, seriesAtZero(order, true), z));
     near = b.sub(b.mul(b.mul(b.log(b.mul(small, 0.5)), near), 2.0), beside);
-    if (order == 1)
-      near = b.sub(near, b.div(b.scalar(2, b.elem(x)), small));
     near = b.mul(near, 1 / pi);
+    if (order == 1)
+      near = b.sub(near, b.div(b.scalar(2 / pi, b.elem(x)), small));
     near = b.select(b.compare(P::eq, x, 0.0), b.scalar(-kInfinity, b.elem(x)), near);
   }
   Value large = b.maximum(x, kFarOscillating);
   Waves waves = wavesAtInfinity(b, order, large);
-  Value angle = b.sub(large, (2 * order + 1) * pi / 4);
-  Value sine = b.unary<prim::SinOp>(angle), cosine = b.unary<prim::CosOp>(angle);
+  // Of x - pi / 4 or x - 3 pi / 4, times the root of 2: a difference would round a large x.
+  Value sineOfX = b.unary<prim::SinOp>(large), cosineOfX = b.unary<prim::CosOp>(large);
+  Value plus = b.add(sineOfX, cosineOfX), minus = b.sub(sineOfX, cosineOfX);
+  Value sine = order ? b.neg(plus) : minus, cosine = order ? minus : plus;
   Value wave = second ? b.add(b.mul(sine, waves.even), b.mul(cosine, waves.odd))
                       : b.sub(b.mul(cosine, waves.even), b.mul(sine, waves.odd));
-  Value far = b.mul(wave, b.sqrt(b.div(b.scalar(2 / pi, b.elem(x)), large)));
+  Value far = b.mul(wave, b.sqrt(b.div(b.scalar(1 / pi, b.elem(x)), large)));
   far = b.select(b.predicate<prim::IsInfOp>(x), b.scalar(0, b.elem(x)), far);
   return b.select(isFar, far, near);
 }

@@ -26,7 +26,11 @@ struct Convolution {
 /// Padding by number, or "same" and "valid".
 LogicalResult readPadding(AtenNode &a, Convolution &s) {
   StringRef mode = a.text("padding");
-  if (mode.empty() || mode == "valid") {
+  if (mode == "valid") {
+    s.low = s.high = List(s.axes(), 0);
+    return success();
+  }
+  if (mode.empty()) {
     auto padding = a.window("padding", s.axes(), 0);
     if (failed(padding))
       return failure();

@@ -117,13 +117,13 @@ LogicalResult computedRange(AtenNode &a) {
   return a.give(b.add(b.mul(i, step), start));
 }
 
-/// start, start + step, ... up to end.
-LogicalResult arange(AtenNode &a) {
+/// start, start + step, ... up to end, which `closed` ranges (torch.range) have too.
+template <bool closed> LogicalResult arange(AtenNode &a) {
   PrimBuilder &b = a.b;
   auto isInteger = [&](StringRef name) { return !a.has(name) || a.extent(name).has_value(); };
   Type own = a.own();
   std::optional<Dim> step = wholeStep(a);
-  if (isInteger("start") && isInteger("end") && step) {
+  if (!closed && isInteger("start") && isInteger("end") && step) {
     Dim start = a.extent("start", 0), end = a.extent("end", 0);
     auto by = b.known(*step);
     if (!by || *by == 0)
@@ -140,11 +140,12 @@ LogicalResult arange(AtenNode &a) {
     return a.give(v);
   }
   if (a.tensor("start") || a.tensor("end") || a.tensor("step"))
-    return computedRange(a);
+    return closed ? a.fail("the ends and the step must be constants") : computedRange(a);
   double start = a.real("start", 0), end = a.real("end", 0), by = a.real("step", 1);
   if (by == 0 || !std::isfinite((end - start) / by))
     return a.fail("the range is not finite");
-  double count = std::max(0.0, std::ceil((end - start) / by));
+  double steps = (end - start) / by;
+  double count = std::max(0.0, closed ? std::floor(steps) + 1 : std::ceil(steps));
   if (count > 1e12)
     return a.fail("the range is too long");
   // The real range says how many there are; integers then step by integers.
@@ -302,7 +303,8 @@ void tcc::populateAtenCreateRules(RuleSet &rules) {
                    {"empty_like", "default", "self", constantLike<0>},
                    {"empty_permuted", "default", "", constantOf<0>},
                    {"scalar_tensor", "default", "", scalarTensor},
-                   {"arange", "default start start_step", "", arange},
+                   {"arange", "default start start_step", "", arange<false>},
+                   {"range", "default step", "", arange<true>},
                    {"linspace", "default Tensor_Tensor Tensor_Scalar Scalar_Tensor", "", linspace},
                    {"logspace", "default Tensor_Tensor Tensor_Scalar Scalar_Tensor", "", logspace},
                    {"eye", "default m", "", eye},

@@ -8,6 +8,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Aten/Polynomial.h"
+#include "Decompose/Idioms/Axes.h"
 #include <cmath>
 #include <numbers>
 
@@ -134,8 +135,11 @@ Value hurwitzZeta(PrimBuilder &b, Value s, Value q, function_ref<Value(Value)> m
   // B_2j / (2j)! s (s + 1) .. (s + 2j - 2) w^(1 - s - 2j)
   Value factor = b.div(s, w);
   double factorial = 2;
+  // Powers of a huge s are 0, but their factors infinite.
+  Value zero = b.scalar(0, b.elem(q)), isZero = b.compare(P::eq, last, 0.0);
   for (int j = 1; j <= 5; ++j) {
-    sum = b.add(sum, b.mul(b.mul(factor, last), kBernoulli[j - 1] / factorial));
+    Value product = b.select(isZero, zero, b.mul(factor, last));
+    sum = b.add(sum, b.mul(product, kBernoulli[j - 1] / factorial));
     Value next = b.mul(b.add(s, 2 * j - 1), b.add(s, 2 * j));
     factor = b.div(b.mul(factor, next), b.mul(w, w));
     factorial *= (2 * j + 1) * (2 * j + 2);
@@ -154,20 +158,53 @@ Value hurwitzZeta(PrimBuilder &b, int64_t s, Value q) {
   });
 }
 
+Value hurwitzZeta(PrimBuilder &b, Value s, Value q) {
+  return hurwitzZeta(b, s, q, [&, minus = b.neg(s)](Value x) { return b.pow(x, minus); });
+}
+
+/// The same of whole numbers s and q below 0, however far: of q = f - n with f in [0, 1) the first
+/// n terms are (-1)^s ((1 - f)^-s + .. + (n - f)^-s).
+Value hurwitzZetaBelowZero(PrimBuilder &b, Value s, Value q) {
+  Value one = b.scalar(1, b.elem(q)), part = b.sub(q, b.unary<prim::FloorOp>(q));
+  auto line = [&](Value x) { return b.unsqueeze(x, {0}); };
+  Value starts = b.concat({line(part), line(b.sub(one, part)), line(b.sub(one, q))}, 0);
+  Value sums = hurwitzZeta(b, b.broadcastTo(line(s), b.dims(starts)), starts);
+  auto sum = [&](int64_t i) { return b.squeeze(b.sliceAxis(sums, 0, b.dim(i), b.dim(1)), {0}); };
+  Value terms = b.sub(sum(1), sum(2)), half = b.mul(s, 0.5);
+  Value isEven = b.compare(P::eq, b.unary<prim::FloorOp>(half), half);
+  return b.add(sum(0), b.select(isEven, terms, b.neg(terms)));
+}
+
+/// Where q is not positive: infinite if it is whole, else defined for whole numbers s.
+Value zetaBelowZero(PrimBuilder &b, Value s, Value q) {
+  auto is = [&](Value v) { return b.compare(P::eq, b.unary<prim::FloorOp>(v), v); };
+  Value inf = b.scalar(std::numeric_limits<double>::infinity(), b.elem(s));
+  Value nan = b.scalar(std::nan(""), b.elem(s));
+  Value value = b.select(is(s), hurwitzZetaBelowZero(b, s, q), nan);
+  return b.select(is(q), inf, value);
+}
+
 LogicalResult zeta(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value s = doubles(a, "self"), q = doubles(a, "other");
   if (!s || !q)
     return a.fail("needs numbers");
+  bool isPositive = !a.tensor("other") && a.real("other", 0) > 0;
   b.broadcastTogether(s, q);
+  Value value = hurwitzZeta(b, s, q);
+  if (!isPositive) { // seldom needed, and much longer
+    Value low = b.compare(P::le, q, 0.0);
+    Value any = b.reduce(prim::ReduceKind::any, low, allAxes(b.rank(low)), false);
+    auto chosen = b.branch(
+        b.readElements(any)[0],
+        [&] { return SmallVector<Value>{b.select(low, zetaBelowZero(b, s, q), value)}; },
+        [&] { return SmallVector<Value>{value}; });
+    if (!chosen)
+      return a.fail("its parts differ in shape");
+    value = (*chosen)[0];
+  }
   Value inf = b.scalar(std::numeric_limits<double>::infinity(), b.elem(s));
-  Value nan = b.scalar(std::nan(""), b.elem(s)),
-        value = hurwitzZeta(b, s, q, [&, minus = b.neg(s)](Value x) { return b.pow(x, minus); });
-  Value whole = b.compare(P::eq, b.unary<prim::FloorOp>(q), q);
-  Value atMost = b.compare(P::le, q, 0.0);
-  Value fractional = b.compare(P::ne, b.unary<prim::FloorOp>(s), s);
-  Value below = b.select(whole, inf, b.select(fractional, nan, value));
-  value = b.select(atMost, below, value);
+  Value nan = b.scalar(std::nan(""), b.elem(s));
   value = b.select(b.compare(P::lt, s, 1.0), nan, value);
   return a.give(b.select(b.compare(P::eq, s, 1.0), inf, value));
 }

@@ -112,3 +112,21 @@ def specials(normal, uniform):
         v.unfold(axis, size, step) for v, axis in ((x, 0), (x, 1), (y, 0), (y, 2))
         for size, step in ((5, 1), (6, 2), (9, 3), (3, 5), (4, 4), (17, 1), (2, 1))], (
             torch.arange(18 * 19.0).reshape(18, 19).sin(), torch.arange(17 * 2 * 18).reshape(17, 2, 18).to(torch.int16))
+    # Where formulas end: powers of infinity, sums that begin far below 0, phases of many turns, twice what is the largest.
+    far = torch.tensor([inf, inf, inf, inf, 2.0, 3.0, 2.0, 4.0, 2.5, 3.0], dtype=torch.float64)
+    low = torch.tensor([1.0, 0.5, -0.5, -2.5, -0.25, -20.25, -100.5, -1e3, -0.5, -1.75], dtype=torch.float64)
+    yield "far_arguments", lambda s, q, x: [
+        special.zeta(s, q), special.zeta(s[4:], 1.0), special.zeta(s[4:], -2.5), special.bessel_j0(x) * 1e5, special.bessel_j1(x) * 1e5,
+        special.bessel_y0(x) * 1e5, special.bessel_y1(x) * 1e5, special.bessel_y1(x[:1] * 1e-318) * 1e-308], (
+            far, low, torch.tensor([1e10, 1e8, 3e6], dtype=torch.float64))
+    yield "numbers_of_bytes", lambda u, i, t: [
+        result for v in (u, i, t, u.reshape(-1)[:0], i[0, 0]) for result in (v.unique(), *torch.unique(v, return_inverse=True, return_counts=True))], (
+            torch.arange(900).mul(37).remainder(211).to(torch.uint8).reshape(30, 30),
+            torch.arange(300).mul(91).remainder(256).sub(128).to(torch.int8).reshape(3, 100), torch.ones(70, dtype=torch.bool))
+    yield "named_padding", lambda x, w: [
+        F.conv2d(x, w, None, 1, padding, dilation, groups) for padding in ("valid", "same") for dilation in (1, 2) for groups in (1,)] + [
+            F.conv1d(x[:, :, 0], w[:2, :, 0], None, 2, "valid"), F.conv2d(x, w[:, :1], padding="valid", groups=3)], (
+                normal(2, 3, 9, 8), normal(6, 3, 3, 3))
+    yield "closed_ranges", lambda x, i: [
+        aten.range.step(0, 4, 1) * x, aten.range(1, 5) * x, aten.range.step(1.0, 0.0, -0.3), aten.range.step(0, 7, 2, dtype=torch.int64),
+        i.to(torch.result_type(i, x)), i.to(torch.result_type(i, 1.5)) * 2], (normal(5), torch.arange(5))
