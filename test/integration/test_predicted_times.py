@@ -26,7 +26,7 @@ def stored_prices():
 class PredictedTimes(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        _, cls.counts, cls.times = predicted.measured_cases(predicted.stored_times(MACHINE, THREADS), tool("tcc"), CPU)
+        cls.names, cls.counts, cls.times = predicted.measured_cases(predicted.stored_times(MACHINE, THREADS), tool("tcc"), CPU)
 
     def test_ranks(self):
         """Predictions order the cases of the sweep nearly as measuring does."""
@@ -38,6 +38,18 @@ class PredictedTimes(unittest.TestCase):
         """And so do those of each half by prices that were fitted to the other."""
         predictions = predicted.held_out(self.counts, self.times)
         self.assertGreaterEqual(predicted.rank_correlation(predictions, self.times), 0.9)
+
+    def test_ranks_within_a_family(self):
+        """Cases of one kind of kernel are ordered as well: what all of them agree in says less of each."""
+        families = {}
+        for i, name in enumerate(self.names):
+            families.setdefault(name.split("/")[0], []).append(i)
+        predictions, times = self.counts @ np.array(stored_prices()), np.array(self.times)
+        large = {family: cases for family, cases in families.items() if len(cases) >= 8}
+        self.assertGreaterEqual(set(large), {"attention", "cast", "conv", "image", "index", "linear", "math", "order", "reduce", "shape"})
+        for family, cases in large.items():
+            with self.subTest(family):
+                self.assertGreaterEqual(predicted.rank_correlation(predictions[cases], times[cases]), 0.65)
 
     def test_what_the_compiler_says(self):
         """Counts times the table's prices."""
