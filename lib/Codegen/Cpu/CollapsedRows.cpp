@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CollapsedRows.h"
+#include "Moves.h"
 #include "PeriodicLines.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -26,6 +27,7 @@
 
 using namespace mlir;
 using namespace tcc;
+using codegen::Move, codegen::moves;
 
 namespace {
 
@@ -167,7 +169,7 @@ bool Collapse::applies(Operation *op) {
   if (isa<kernel::YieldOp>(op) || prim::isElementwise(op))
     return true;
   // Equal types are equal extents where points are only computed and repeated.
-  if (hasOpenPoints() && !isa<prim::BroadcastOp, prim::ConstantOp, prim::FromElementsOp>(op))
+  if (hasOpenPoints() && !moves(op, Move::Repeat, Move::Constant) && !isa<prim::FromElementsOp>(op))
     return false;
   // Extents of rows are beside the axes that become one.
   auto isKnown = [&](Value v) {
@@ -192,12 +194,10 @@ bool Collapse::applies(Operation *op) {
   if (auto reshape = dyn_cast<prim::ReshapeOp>(op))
     return isOpen() ? !isFull(reshape.getX()) && !isFull(reshape.getResult())
                     : isa<BlockArgument>(reshape.getX()) || !isFull(reshape.getX());
-  if (isa<prim::ReduceOp, prim::TransposeOp, prim::SliceOp, prim::ReverseOp, prim::ConcatOp,
-          prim::TakeOp>(op) ||
-      codegen::lineAxis(op))
+  if (moves(op, Move::Position, Move::Transpose, Move::Reverse, Move::Cut, Move::Step,
+            Move::Join) ||
+      isa<prim::ReduceOp, prim::TakeOp>(op) || codegen::lineAxis(op))
     return !isRows() && keepsTogether(op);
-  if (auto iota = dyn_cast<prim::IotaOp>(op))
-    return !isRows() && keepsTogether(iota);
   auto broadcast = dyn_cast<prim::BroadcastOp>(op);
   return broadcast && applies(broadcast);
 }
