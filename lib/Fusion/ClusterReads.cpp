@@ -17,6 +17,8 @@ bool tcc::fusion::readsMemory(OpOperand &use, const Cluster &cluster) {
     return liesAcross(use.get());
   if (llvm::is_contained(cluster.joins, use.getOwner()))
     return true;
+  if (cluster.fills && use.getOwner() == cluster.root && use.getOperandNumber() == 0)
+    return false;
   bool isQueries = cluster.scores == use.getOwner() && use.getOperandNumber() == 0;
   return !isQueries && readsMemory(use);
 }

@@ -142,6 +142,14 @@ SmallVector<OpFoldResult> Clustering::extentsOf(Operation *op, Value v) {
   return prim::dimsOf(builder, op->getLoc(), v);
 }
 
+/// Whether the tensor that `op` changes elements of is one number everywhere.
+static bool isFilled(Operation *op) {
+  auto constant = op->getOperand(0).getDefiningOp<prim::ConstantOp>();
+  auto elements =
+      constant ? dyn_cast<DenseElementsAttr>(constant.getElements()) : DenseElementsAttr();
+  return elements && elements.isSplat();
+}
+
 Cluster *Clustering::startCluster(Operation *op) {
   auto &g = *clusters.emplace_back(std::make_unique<Cluster>());
   g.root = op;
@@ -163,6 +171,7 @@ Cluster *Clustering::startCluster(Operation *op) {
       g.kind = KernelKind::Special;
     if (g.kind == KernelKind::Special && asksForPoints(op))
       g.asking = op;
+    g.fills = policy.fuse && policy.model && policy.model->fillsFirst(op) && isFilled(op);
   }
   for (Value v : op->getResults())
     g.outputs.insert(v);

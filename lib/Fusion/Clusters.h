@@ -34,6 +34,9 @@ struct Cluster {
   llvm::SmallVector<mlir::Operation *, 2> joins;
   /// Special: the operator, if it asks for its operands point by point.
   mlir::Operation *asking = nullptr;
+  /// Special: whether what the operator changes a part of is one number everywhere, which is not
+  /// stored first.
+  bool fills = false;
 };
 
 /// Operators that cost nothing to evaluate wherever they are read.

@@ -68,6 +68,17 @@ TEST_CASE("lines that threads share: scans") {
                  "%y = prim.cumulative max %x 1 {exclusive = false, reverse = false} : "
                  "(tensor<2x600xf32>) -> tensor<2x600xf32>"),
         {random(DType::F32, {2, 600})});
+  // What it reads is computed there, of one line by all blocks twice.
+  for (std::string shape : {"2x600x", "40000x"}) {
+    std::string truth = "tensor<" + shape + "i1>", whole = "tensor<" + shape + "i64>";
+    int64_t axis = shape == "2x600x";
+    Tensor x = axis ? random(DType::Bool, {2, 600}) : random(DType::Bool, {40000});
+    check(function("%x: " + truth, whole,
+                   "%0 = prim.cast %x : (" + truth + ") -> " + whole +
+                       "\n%y = prim.cumulative sum %0 " + std::to_string(axis) +
+                       " {exclusive = false, reverse = false} : (" + whole + ") -> " + whole),
+          {x});
+  }
   std::string open = function("%x: tensor<?x?xf32>", "tensor<?x?xf32>", R"(
     %y = prim.cumulative sum %x 1 {exclusive = false, reverse = false} : (tensor<?x?xf32>) -> tensor<?x?xf32>)");
   check(open, {random(DType::F32, {3, 1500})});

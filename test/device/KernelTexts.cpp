@@ -49,6 +49,8 @@ public:
     return gpu.prefersTogether(first, second);
   }
   bool reducesAboveLines(Operation *op) const override { return gpu.reducesAboveLines(op); }
+  bool asksForPoints(Operation *op) const override { return gpu.asksForPoints(op); }
+  bool fillsFirst(Operation *op) const override { return gpu.fillsFirst(op); }
   int64_t version() const override { return 0; }
 
 private:

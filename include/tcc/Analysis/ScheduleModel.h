@@ -87,6 +87,10 @@ public:
   /// or else something other than that kernel transposes it. Fusion asks before there is a launch.
   virtual bool storesTransposed(mlir::Operation *) const { return true; }
 
+  /// Whether the target's kernel of an operator that changes some elements of its first operand
+  /// makes that itself where it is one number everywhere. Fusion asks before there is a launch.
+  virtual bool fillsFirst(mlir::Operation *) const { return false; }
+
   /// Whether the target's kernel of an operator with an algorithm of its own asks for its operands
   /// point by point, so that they need not lie in memory, and stores two results as the parts of
   /// one that a concatenation makes of them. Fusion asks before there is a launch.

@@ -25,8 +25,9 @@ Value scan(PrimBuilder &b, K kind, Value x, int64_t axis) {
       .getResult();
 }
 
+/// Sums of 16 bits are those of f32 in the operator itself.
 template <K kind> LogicalResult cumulative(AtenNode &a) {
-  Value x = a.cast(a.tensor("self"), a.wide());
+  Value x = a.cast(a.tensor("self"), a.own());
   auto axis = a.axis("dim", 0, a.b.rank(x));
   if (failed(axis))
     return failure();

@@ -22,7 +22,13 @@ public:
   int64_t fewPoints() const override { return 1 << 17; } // of each, about a hundred operators
   bool reducesAboveLines(mlir::Operation *op) const override;
   bool storesTransposed(mlir::Operation *product) const override;
-  bool asksForPoints(mlir::Operation *op) const override { return mlir::isa<prim::FourierOp>(op); }
+  bool asksForPoints(mlir::Operation *op) const override {
+    auto scan = mlir::dyn_cast<prim::CumulativeOp>(op);
+    return mlir::isa<prim::FourierOp>(op) || (scan && tensorType(scan.getX()).hasStaticShape());
+  }
+  bool fillsFirst(mlir::Operation *op) const override {
+    return mlir::isa<prim::ScatterAlongOp, prim::ScatterNdOp>(op);
+  }
   bool storesTwice(kernel::LaunchOp launch) const override;
   llvm::SmallVector<TimePart> timeParts(kernel::LaunchOp launch) const override;
   std::optional<CrossingTimes> crossingTimes() const override;
