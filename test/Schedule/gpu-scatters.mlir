@@ -1,7 +1,7 @@
 // RUN: tcc-opt %s --arch sm_90a -tcc-schedule-kernels | FileCheck %s
 // Who does the updates of a scatter.
 
-// A block has a line whose updates it can sort; of few lines all updates are sorted by all blocks, and sums of f32 whose order
+// A block has a line whose updates it can sort; of few lines all updates are sorted by all blocks, and sums of floats whose order
 // takes longer than atomic operations are those of integers.
 // CHECK-LABEL: @lines
 // CHECK: <form = scatter, threads = 256, vectors = 4, depth = 5, index_bits = 32>
@@ -81,5 +81,18 @@ func.func @found(%x: tensor<2708x64xf32>, %i: tensor<10556x1xi64>, %u: tensor<10
     %e = prim.scatter_along add %a, %d, %c axis 0 : (tensor<600x64xf32>, tensor<10556x64xi64>, tensor<10556x64xf32>) -> tensor<600x64xf32>
     kernel.yield %e : tensor<600x64xf32>
   } -> tensor<600x64xf32>
+  return
+}
+
+// What a tuple of indices is put together by says nothing of a row's vectors.
+// CHECK-LABEL: @tuples
+// CHECK: <form = scatter, threads = 256, lanes = 8, row_threads = 4, split = 528
+func.func @tuples(%x: tensor<500x600x32xbf16>, %i: tensor<5000x1xi64>, %j: tensor<5000x1xi64>, %u: tensor<5000x32xbf16>) {
+  %0 = kernel.launch special "scatter_nd" ins(%x, %i, %j, %u : tensor<500x600x32xbf16>, tensor<5000x1xi64>, tensor<5000x1xi64>, tensor<5000x32xbf16>) sizes() {
+  ^bb0(%a: tensor<500x600x32xbf16>, %b: tensor<5000x1xi64>, %c: tensor<5000x1xi64>, %d: tensor<5000x32xbf16>):
+    %e = prim.concat %b, %c axis 1 : (tensor<5000x1xi64>, tensor<5000x1xi64>) -> tensor<5000x2xi64>
+    %f = prim.scatter_nd assign %a, %e, %d : (tensor<500x600x32xbf16>, tensor<5000x2xi64>, tensor<5000x32xbf16>) -> tensor<500x600x32xbf16>
+    kernel.yield %f : tensor<500x600x32xbf16>
+  } -> tensor<500x600x32xbf16>
   return
 }

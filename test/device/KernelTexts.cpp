@@ -83,6 +83,14 @@ Tensor tcc::test::indices(llvm::ArrayRef<int64_t> shape, int64_t low, int64_t hi
   return Tensor::ofIntegers(DType::I64, shape, values);
 }
 
+Tensor tcc::test::wholes(DType type, llvm::ArrayRef<int64_t> shape, double unit) {
+  Tensor some = random(type, shape);
+  std::vector<double> values(*reference::elementCount(shape));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = std::round(some.real(int64_t(i))) * unit;
+  return Tensor::ofReals(type, shape, values);
+}
+
 void tcc::test::check(const std::string &text, llvm::ArrayRef<Tensor> inputs, bool tf32) {
   auto module = fused(text);
   auto main = module->lookupSymbol<func::FuncOp>("main");

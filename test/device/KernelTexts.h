@@ -21,6 +21,9 @@ mlir::OwningOpRef<mlir::ModuleOp> fused(const std::string &text);
 reference::Tensor random(DType type, llvm::ArrayRef<int64_t> shape, double low = -2,
                          double high = 2);
 reference::Tensor indices(llvm::ArrayRef<int64_t> shape, int64_t low, int64_t high);
+/// Whole numbers times `unit`, random too: sums of 16 bits, which the reference rounds at every
+/// step, are exact.
+reference::Tensor wholes(DType type, llvm::ArrayRef<int64_t> shape, double unit = 1);
 
 /// Fails for every launch of `text` that is wrong on the simulated device, in two orders of
 /// its threads.

@@ -1,20 +1,19 @@
 //===- FixedPointScatter.cpp - Sums of floats in any order ----------------===//
 //
 // Integers add up to the same in whatever order they come, so memory can add them, and results
-// repeat. Updates are added as multiples of a unit so small that as many as can meet do not leave
-// 64 bits:
+// repeat. Updates are added as multiples of a unit so small that those that meet fit 64 bits:
 //
 //   most updates of an element    2^16        2^22        2^28
 //   bits of the largest one       46          40          34       (f32 has 24, f64 has 53)
 //
 // An element has several such numbers, each of which goes on where the one above it ends: two of
-// f32, three of f64. Mostly they hold every digit of all updates, with the largest update of all at
-// the top: then sums are exact, and most updates go to a part of the numbers alone. Where updates
-// are further apart, and where one is infinite or no number, the exponent of the largest of each
-// element is found before, and goes to the top of its numbers, of which f32 then has one: it is off
-// by less than sums in order are, which lose what is below 24 bits of what has been summed up; what
-// f64 loses lies 100 bits below its largest. What the tensor had there is added last, and the total
-// rounded once.
+// f32, three of f64, and one of 16 bits, which are computed with as f32. Mostly they hold every
+// digit of all updates, with the largest update of all at the top: then sums are exact, and most
+// updates go to a part of the numbers alone. Where updates are further apart, and where one is
+// infinite or no number, the exponent of the largest of each element is found before, and goes to
+// the top of its numbers, of which f32 then has one: it is off by less than sums in order are,
+// which lose what is below 24 bits of what has been summed up; what f64 loses lies 100 bits below
+// its largest. What the tensor had there is added last, and the total rounded once.
 //
 //   phases   clear the sums, survey the updates -> add -> write the results
 //   or       clear the sums, survey the updates -> the largest of each -> add -> write the results
@@ -51,7 +50,8 @@ static int64_t bitsOf(const device::UpdateList &list) {
   return 62 - int64_t(llvm::Log2_64_Ceil(uint64_t(list.meeting)));
 }
 
-static FloatParts partsOf(KernelFrame &f) { return {f, f.results[0].elementType}; }
+/// As numbers are computed with: those of 16 bits are f32.
+static FloatParts partsOf(KernelFrame &f) { return {f, computeType(f.results[0].elementType)}; }
 
 static Value wide(ImplicitLocOpBuilder &b, int64_t c) {
   return arith::ConstantOp::create(b, b.getI64IntegerAttr(c));
@@ -200,7 +200,8 @@ Value SortedScatter::readSurvey() {
   // Of zeros alone the least is that of infinity, and the difference negative.
   Value least = arith::SubIOp::create(b, f.i32(numbers.infinity), found[1]);
   Value apart = arith::SubIOp::create(b, top, least);
-  int64_t room = int64_t(list.windows) * bitsOf(list) - numbers.mantissaBits - 1;
+  int64_t room = int64_t(list.windows) * bitsOf(list) -
+                 cast<FloatType>(f.results[0].elementType).getFPMantissaWidth();
   Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, apart, f.i32(room));
   return arith::AndIOp::create(b, fits, numbers.isFinite(top));
 }
@@ -405,7 +406,7 @@ Value SortedScatter::withFixedSums(Value old, SmallVector<Value> sums, Value exp
 /// What infinities and what is no number add up to: `counts` of both infinities.
 Value SortedScatter::ofInfinities(Value counts, Value rank) {
   auto constant = [&](double c) -> Value {
-    return arith::ConstantOp::create(b, b.getFloatAttr(f.results[0].elementType, c));
+    return arith::ConstantOp::create(b, b.getFloatAttr(computeType(f.results[0].elementType), c));
   };
   double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   Value half = wide(b, 32);

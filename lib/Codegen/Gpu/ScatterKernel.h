@@ -46,6 +46,8 @@ struct UpdateList {
 /// The way to run a scatter by the list of its updates, in the order of what they go to; false,
 /// with nothing chosen, where it should rather go over all updates in each part of the result.
 bool scheduleSortedScatter(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
+/// Where all updates are gone over: parts of the axis of few lines, a warp each.
+unsigned partsOfScatter(prim::ScatterAlongOp op, const GpuArch &arch);
 void emitSortedScatter(KernelFrame &f);
 /// The way to run a scatter along lines that have indices of their own, a block a line; false, with
 /// nothing chosen, where another is better.

@@ -13,6 +13,7 @@
 #include "Recurrence.h"
 #include "ScatterKernel.h"
 #include "TransposedOperand.h"
+#include "tcc/Analysis/PlanarConv.h"
 #include "tcc/Codegen/Common/LineKernel.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -96,11 +97,35 @@ static bool keepsNeighbours(Operation &op, SmallVectorImpl<int64_t> &whole) {
       .Default([](Operation *) { return true; });
 }
 
+/// What `v` is computed from in its kernel, and by.
+static void collectFrom(Value v, DenseSet<Operation *> &found) {
+  Operation *op = v.getDefiningOp();
+  if (op && found.insert(op).second)
+    for (Value operand : op->getOperands())
+      collectFrom(operand, found);
+}
+
+/// What only says where the updates of a scatter go: the same for all neighbours of a row.
+static DenseSet<Operation *> placesOfUpdates(kernel::LaunchOp launch) {
+  DenseSet<Operation *> places, elements;
+  Operation *op = launch.getKind() == kernel::KernelKind::Special ? specialOf(launch) : nullptr;
+  if (!isa_and_nonnull<prim::ScatterAlongOp, prim::ScatterNdOp>(op))
+    return places;
+  collectFrom(op->getOperand(1), places);
+  for (Value v : {op->getOperand(0), op->getOperand(2)})
+    collectFrom(v, elements);
+  for (Operation *element : elements)
+    places.erase(element);
+  return places;
+}
+
 /// What vectors of neighbouring results must divide; null where there are no such vectors.
 static std::optional<SmallVector<int64_t>> wholesOf(kernel::LaunchOp launch) {
   SmallVector<int64_t> whole;
-  bool keeps = llvm::all_of(launch.getBody().front(),
-                            [&](Operation &op) { return keepsNeighbours(op, whole); });
+  DenseSet<Operation *> places = placesOfUpdates(launch);
+  bool keeps = llvm::all_of(launch.getBody().front(), [&](Operation &op) {
+    return places.contains(&op) || keepsNeighbours(op, whole);
+  });
   return keeps ? std::optional(whole) : std::nullopt;
 }
 
@@ -219,10 +244,12 @@ static void scheduleLoop(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
   }
 }
 
-/// A depthwise convolution whose results are what follows it, pixel by pixel.
+/// A depthwise convolution, of channels that lie together or of planes, whose results are what
+/// follows it, pixel by pixel.
 static prim::ConvOp depthwiseIn(kernel::LaunchOp launch) {
   auto conv = dyn_cast_or_null<prim::ConvOp>(productOf(launch));
-  bool plain = conv && isDepthwise(conv) && wholesOf(launch) && isEpilogue(launch, conv) &&
+  bool plain = conv && (isDepthwise(conv) || isPlanar(conv)) && wholesOf(launch) &&
+               isEpilogue(launch, conv) &&
                llvm::all_of(conv.getInputDilation(), [](int64_t gap) { return gap == 1; });
   auto shape = cast<RankedTensorType>(launch.getResultTypes()[0]).getShape();
   return plain && shape == tensorType(conv.getResult()).getShape() ? conv : prim::ConvOp();
@@ -242,7 +269,7 @@ static bool sharesReduction(kernel::LaunchOp launch, const GpuArch &arch) {
 
 /// Parts of the axis of few lines, a warp each: all look at all indices, and each has enough places
 /// to be worth it.
-static unsigned partsOfScatter(prim::ScatterAlongOp op, const GpuArch &arch) {
+unsigned device::partsOfScatter(prim::ScatterAlongOp op, const GpuArch &arch) {
   constexpr int64_t kWarps = 16, kLeast = 8; // of a multiprocessor; places of a part
   auto shape = tensorType(op.getX()).getShape();
   int64_t all = volumeOf(shape), along = shape[op.getAxis()];

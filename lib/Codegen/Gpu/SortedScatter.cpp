@@ -90,6 +90,17 @@ static int64_t bytesOfGroup(RankedTensorType x, unsigned lanes) {
   return lanes * elementBytes(computeType(x.getElementType()));
 }
 
+/// Whether a part of the places of a line, which a warp has, has so many updates, one after the
+/// other, that bringing them in order takes less: each waits for what the one before it stored.
+static bool crowdsParts(prim::ScatterAlongOp op, const GpuArch &arch) {
+  constexpr int64_t kWaits = 8;
+  if (!op || !tensorType(op.getX()).hasStaticShape() ||
+      !tensorType(op.getIndices()).hasStaticShape())
+    return false;
+  int64_t updates = tensorType(op.getIndices()).getDimSize(op.getAxis());
+  return updates > kWaits * int64_t(partsOfScatter(op, arch));
+}
+
 bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
                                    const GpuArch &arch) {
   constexpr int64_t kMostScratch = int64_t(1) << 30, kMostUpdates = int64_t(1) << 28;
@@ -110,7 +121,7 @@ bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
                 : list->lines > 1        ? kFewOfMany
                                          : kFewAlone;
   int64_t known = along ? inLine : list->updates;
-  if (known >= 0 && known <= few)
+  if (known >= 0 && known <= few && !crowdsParts(along, arch))
     return false;
   if (list->open) {
     constexpr unsigned kBlocks = 4; // of a multiprocessor

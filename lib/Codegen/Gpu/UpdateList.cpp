@@ -23,7 +23,7 @@ static bool isOrderless(Operation *op, prim::ScatterKind kind) {
          (kind == K::add || kind == K::max || kind == K::min);
 }
 
-/// Whether sums of f32 or f64 take less time as those of integers, in any order, than in theirs: an
+/// Whether sums of floats take less time as those of integers, in any order, than in theirs: an
 /// atomic operation an update, or two of f64, against the passes of a sort. Microseconds, of f32
 /// fitted to eight of an H100.
 static bool sumsInFixedPoint(Operation *op, const device::UpdateList &list) {
@@ -35,8 +35,9 @@ static bool sumsInFixedPoint(Operation *op, const device::UpdateList &list) {
                  return it.index() == along.getAxis() ||
                         it.value() == tensorType(along.getIndices()).getDimSize(it.index());
                });
-  bool isDouble = x.getElementType().isF64();
-  if (!(x.getElementType().isF32() || isDouble) || !whole)
+  Type e = x.getElementType();
+  bool isDouble = e.isF64();
+  if (!(e.isF32() || e.isF16() || e.isBF16() || isDouble) || !whole)
     return false;
   double updates = list.updates, all = updates * list.points, passes = list.sort().passes(),
          elements = double(list.slots) * list.points;
@@ -44,6 +45,9 @@ static bool sumsInFixedPoint(Operation *op, const device::UpdateList &list) {
   double integers = 8 + (isDouble ? 5e-5 : 2e-5) * all + (isDouble ? 2.4e-5 : 1.6e-5) * elements;
   return integers < sorted;
 }
+
+/// Sums of an element in fixed point: of 16 bits, whose digits are few, one mostly holds all.
+static unsigned windowsFor(Type e) { return e.isF64() ? 3 : e.isF32() ? 2 : 1; }
 
 std::optional<device::UpdateList> device::UpdateList::of(Operation *op) {
   UpdateList list{};
@@ -74,7 +78,7 @@ std::optional<device::UpdateList> device::UpdateList::of(Operation *op) {
   list.anyOrder = isOrderless(op, kind.getValue());
   list.inFixedPoint = kind.getValue() == prim::ScatterKind::add && sumsInFixedPoint(op, list);
   list.few = !list.last && !list.anyOrder && !list.inFixedPoint && list.updates <= list.slots;
-  list.windows = tensorType(op->getOperand(0)).getElementType().isF64() ? 3 : 2;
+  list.windows = windowsFor(tensorType(op->getOperand(0)).getElementType());
   auto along = dyn_cast<prim::ScatterAlongOp>(op);
   if (list.few && along && !sameForAllLines(along) && list.meeting <= kOfBlock) {
     list.lines = list.updates / list.meeting;
