@@ -304,7 +304,9 @@ TEST_CASE("Fourier transforms: lengths, axes, types, real lines in pairs, invers
                         {{4, 77}, 1, false, 39, false},     {{3, 36}, 1, false, 36, false},
                         {{2, 4096}, 1, false, 2049, false}, {{3, 64, 3}, 1, false, 33, false},
                         {{5, 201}, 1, true, 400, true},     {{4, 33, 6}, 1, true, 65, true},
-                        {{1, 2}, 1, true, 2, true}};
+                        {{1, 2}, 1, true, 2, true},         {{281, 24}, 1, false, 13, false},
+                        {{93, 20, 3}, 1, false, 11, false}, {{281, 13}, 1, true, 24, true},
+                        {{93, 11, 3}, 1, true, 21, true}}; // two of many real lines are one
   for (const Case &c : cases)
     for (const char *inverse : {"false", "true"})
       for (const char *t : {"f32", "f64"}) {

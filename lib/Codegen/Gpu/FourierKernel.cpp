@@ -12,8 +12,8 @@
 //
 // Two real lines are the parts of a complex one (Codegen/Cpu/FourierKernel.cpp): on the way there
 // the result is in shared memory once more, as numbers k and n - k make the same number of both; on
-// the way back they are put together as they are read. An inverse transform is one of the parts
-// exchanged.
+// the way back they are put together as they are read. Few lines are one each, since
+// multiprocessors would be idle. An inverse transform is one of the parts exchanged.
 //
 // Operands are computed where they are read, so that complex numbers that lie as pairs, the roots
 // between the rows and the columns of a long line, or a product of spectra take no launch and no
@@ -39,11 +39,20 @@ constexpr int64_t kGap = 8; ///< numbers of a line in shared memory between two 
 /// Odd, so that neighbouring lines begin in neighbouring banks.
 static int64_t pitchOf(int64_t n) { return (n + n / kGap) | 1; }
 
+/// Whether only the first half of a real line's spectrum is stored.
+static bool storesHalf(prim::FourierOp op) {
+  return op.fromReal() &&
+         tensorType(op.getParts()[0]).getDimSize(op.getAxis()) == int64_t(op.getLength()) / 2 + 1;
+}
+
 /// Whether two real lines are done as a complex one.
-static bool pairsLines(prim::FourierOp op) {
-  int64_t n = op.getLength();
-  return op.toReal() ||
-         (op.fromReal() && tensorType(op.getParts()[0]).getDimSize(op.getAxis()) == n / 2 + 1);
+static bool pairsLines(prim::FourierOp op, const GpuArch &arch) {
+  constexpr int64_t kBusy = 2, kNumbers = 4096; // lines of a multiprocessor; numbers of one
+  RankedTensorType x = tensorType(op.getRe());
+  int64_t all = volumeOf(x.getShape()), lines = all / x.getDimSize(op.getAxis());
+  bool few = all >= 0 && lines <= kBusy * arch.multiprocessors &&
+             lines * int64_t(op.getLength()) <= kNumbers * arch.multiprocessors;
+  return !few && (op.toReal() || storesHalf(op));
 }
 
 void device::scheduleFourier(ScheduleChoice &s, prim::FourierOp op, const GpuArch &arch) {
@@ -54,7 +63,7 @@ void device::scheduleFourier(ScheduleChoice &s, prim::FourierOp op, const GpuArc
   int64_t n = op.getLength(), bytes = elementBytes(x.getElementType());
   int64_t line = 2 * pitchOf(n) * bytes;
   s.form = Form::Line;
-  s.vectors = pairsLines(op) ? 2 : 1;
+  s.vectors = pairsLines(op, arch) ? 2 : 1;
   s.rowThreads = unsigned(llvm::divideCeil(n, kOwn));
   int64_t inner = volumeOf(x.getShape().drop_front(op.getAxis() + 1));
   int64_t beside = std::max<int64_t>(1, (inner == 1 ? 1 : 2) * kThreads / s.rowThreads);
@@ -106,7 +115,20 @@ private:
   }
   void readYield();
   void enterLines(bool across);
-  void stage(unsigned radix, int64_t length, int64_t stride, bool isLast);
+  /// Where a stage's numbers lie, and the roots that they are multiplied by.
+  struct Butterfly {
+    Value p, q, exists; ///< exists: null where all threads have one
+    SmallVector<Complex> roots, x;
+  };
+  struct Stage {
+    unsigned radix;
+    int64_t length, stride;
+    SmallVector<Butterfly> own; ///< of the thread
+    int64_t count() const { return length / radix; }
+  };
+  Stage stage(unsigned radix, int64_t length, int64_t stride);
+  void readNumbers(Stage &stage);
+  void run(Stage &stage, bool isLast);
   Complex root(Value roots, int64_t count, unsigned t, Value p);
 
   struct Line {
@@ -138,7 +160,7 @@ private:
 FourierCode::FourierCode(device::KernelFrame &f, prim::FourierOp op)
     : f(f), b(f.b), op(op), type(tensorType(op.getRe()).getElementType()),
       numbers(b, type, /*fma=*/true), n(op.getLength()), threads(f.schedule.getRowThreads()),
-      axis(op.getAxis()), pairs(pairsLines(op)) {
+      axis(op.getAxis()), pairs(f.schedule.getVectors() == 2) {
   room.re = f.dynamicShared();
   int64_t beside = f.schedule.getThreads() / threads;
   room.im = f.at(room.re, type, f.e.index(beside * pitchOf(n)));
@@ -210,8 +232,8 @@ Value FourierCode::slot(Value base, Value place) {
 // Operands and results
 //===----------------------------------------------------------------------===//
 
-/// Z = X + i Y of the spectra X and Y of real lines, of which the first half is there. What makes
-/// the first and the middle number complex does not count.
+/// Z = X + i Y of the spectra X and Y of real lines, of which the first half is there, or X. What
+/// makes the first and the middle number complex does not count.
 Complex FourierCode::readSpectra(Value place) {
   Value zero = f.e.index(0), half = f.e.index(n / 2);
   Value mirrored = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, place, half);
@@ -225,6 +247,8 @@ Complex FourierCode::readSpectra(Value place) {
     v = arith::SelectOp::create(b, mirrored, negative, v);
     return arith::SelectOp::create(b, isReal, constant(0), v);
   };
+  if (!pairs)
+    return {operand(op.getRe(), 0, from), imaginary(0)};
   return {numbers.sub(operand(op.getRe(), 0, from), imaginary(1)),
           numbers.add(imaginary(0), operand(op.getRe(), 1, from))};
 }
@@ -289,10 +313,13 @@ void FourierCode::storeNumber(unsigned line, Value place, Complex z) {
 void FourierCode::write(Value place, Complex z) {
   if (op.getInverse())
     std::swap(z.re, z.im);
-  if (!op.toReal())
-    return storeNumber(0, place, z);
+  if (!op.toReal()) {
+    auto all = [&] { storeNumber(0, place, z); };
+    return storesHalf(op) ? f.when(f.less(place, f.e.index(n / 2 + 1)), all) : all();
+  }
   f.when(lines[0].inside, [&] { store(0, 0, place, z.re); });
-  f.when(lines[1].inside, [&] { store(0, 1, place, z.im); });
+  if (pairs)
+    f.when(lines[1].inside, [&] { store(0, 1, place, z.im); });
 }
 
 /// Of Z = X + i Y in shared memory the first halves of X and Y.
@@ -324,12 +351,10 @@ Complex FourierCode::root(Value roots, int64_t count, unsigned t, Value p) {
           vector::ExtractOp::create(b, both, int64_t(1))};
 }
 
-void FourierCode::stage(unsigned radix, int64_t length, int64_t stride, bool isLast) {
-  struct Butterfly {
-    Value p, q, exists; ///< exists: null where all threads have one
-    SmallVector<Complex> x;
-  };
-  int64_t count = length / radix, all = count * stride;
+/// Roots come from memory, which takes as long as what a stage does before it needs them.
+FourierCode::Stage FourierCode::stage(unsigned radix, int64_t length, int64_t stride) {
+  Stage made{radix, length, stride, {}};
+  int64_t count = made.count(), all = count * stride;
   Value s = f.e.index(stride), roots;
   if (count > 1) {
     std::vector<double> values;
@@ -340,7 +365,6 @@ void FourierCode::stage(unsigned radix, int64_t length, int64_t stride, bool isL
       }
     roots = numbers.table(f.function, "roots" + std::to_string(stride), values);
   }
-  SmallVector<Butterfly> own;
   for (int64_t first = 0; first < all; first += threads) {
     Value number = f.e.addIndex(share, f.e.index(first));
     Butterfly one;
@@ -350,23 +374,35 @@ void FourierCode::stage(unsigned radix, int64_t length, int64_t stride, bool isL
     }
     one.p = f.e.divIndex(number, s);
     one.q = f.e.remIndex(number, s);
-    for (unsigned i = 0; i < radix; ++i) {
-      Value row = f.e.addIndex(one.p, f.e.index(int64_t(i) * count));
-      Value place = f.e.addIndex(one.q, f.e.mulIndex(s, row));
-      one.x.push_back(stride == 1 ? read(place) : get(place));
-    }
-    own.push_back(std::move(one));
+    for (unsigned t = 1; t < radix && count > 1; ++t)
+      one.roots.push_back(root(roots, count, t, one.p));
+    made.own.push_back(std::move(one));
   }
-  if (stride > 1)
+  return made;
+}
+
+void FourierCode::readNumbers(Stage &stage) {
+  Value s = f.e.index(stage.stride);
+  for (Butterfly &one : stage.own)
+    for (unsigned i = 0; i < stage.radix; ++i) {
+      Value row = f.e.addIndex(one.p, f.e.index(int64_t(i) * stage.count()));
+      Value place = f.e.addIndex(one.q, f.e.mulIndex(s, row));
+      one.x.push_back(stage.stride == 1 ? read(place) : get(place));
+    }
+}
+
+void FourierCode::run(Stage &stage, bool isLast) {
+  Value s = f.e.index(stage.stride);
+  if (stage.stride > 1)
     f.barrier(); // all have read what is written over
   bool leaves = isLast && !(pairs && op.fromReal()) && across == storesAcross;
-  for (Butterfly &one : own) {
+  for (Butterfly &one : stage.own) {
     one.x = numbers.butterfly(one.x);
-    for (unsigned t = 1; t < radix && count > 1; ++t)
-      one.x[t] = numbers.times(one.x[t], root(roots, count, t, one.p));
+    for (auto [t, root] : llvm::enumerate(one.roots))
+      one.x[t + 1] = numbers.times(one.x[t + 1], root);
     auto results = [&] {
-      for (unsigned t = 0; t < radix; ++t) {
-        Value row = f.e.addIndex(f.e.mulIndex(one.p, f.e.index(radix)), f.e.index(t));
+      for (unsigned t = 0; t < stage.radix; ++t) {
+        Value row = f.e.addIndex(f.e.mulIndex(one.p, f.e.index(stage.radix)), f.e.index(t));
         Value place = f.e.addIndex(one.q, f.e.mulIndex(s, row));
         leaves ? write(place, one.x[t]) : put(one.x[t], place);
       }
@@ -382,10 +418,15 @@ void FourierCode::emit() {
   if (radices.empty())
     radices.push_back(1);
   int64_t length = n, stride = 1;
-  for (auto [i, radix] : llvm::enumerate(radices)) {
-    stage(radix, length, stride, i + 1 == radices.size());
-    length /= radix;
-    stride *= radix;
+  Stage next = stage(radices[0], length, stride);
+  for (size_t i = 0; i < radices.size(); ++i) {
+    Stage current = std::move(next);
+    readNumbers(current);
+    length /= radices[i];
+    stride *= radices[i];
+    if (i + 1 < radices.size())
+      next = stage(radices[i + 1], length, stride);
+    run(current, i + 1 == radices.size());
   }
   if (across != storesAcross)
     enterLines(storesAcross);
