@@ -9,8 +9,10 @@
 // Also where mma.sync would take a few tiles of rows.
 // CHECK: {schedule = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = wgmma, {{.*}}>>, below = {{[0-9]+}}, large = #gpu.schedules<sm_90a = <form = wgmma, {{.*}}most_blocks = 132>>>}
 
-// Exact products of open rows have more: blocks share what few rows sum, and indices of few are words.
-// CHECK: {schedule = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = product, {{.*}}split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>>, below = {{[0-9]+}}, large = #kernel.by_size<{{.*}}large = #gpu.schedules<sm_90a = <form = product, {{[^<]*}}depth = 16>>>
+// Exact products of open rows have more: one row is that of warps over columns, blocks share what few rows sum, and indices are
+// words unless there are very many rows.
+// CHECK: {schedule = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = skinny, threads = 128, columns = 1, depth = 1, index_bits = 32>>, below = 769, large = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = product, {{[^<]*}}split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>>, below = {{[0-9]+}}, large = #kernel.by_size<{{.*}}below = 805306369, large = #gpu.schedules<sm_90a = <form = product, {{[^<]*}}depth = 16>>>
+// CHECK: {schedule = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = skinny, threads = 128, columns = 1, depth = 1, index_bits = 32>>, below = 257, large = {{.*}}form = product, {{[^<]*}}shared_bytes = {{[0-9]+}}, index_bits = 32>>, below = 268435457, large = #gpu.schedules<sm_90a = <form = product, {{[^<]*}}shared_bytes = {{[0-9]+}}>>>
 
 // PLAN-LABEL: @main
 // PLAN: %[[BELOW:.*]] = arith.constant {{[0-9]+}} : index
@@ -24,7 +26,7 @@
 // PLAN: schedule = #gpu.schedules<sm_90a = <form = wgmma, threads = {{[0-9]+}}, vectors = 8
 // PLAN: host.kernel @k1_dot
 // PLAN: schedule = #gpu.schedules<sm_90a = <form = wgmma, threads = 384
-func.func @main(%x: tensor<?x768xbf16> {graph.name = "x"}, %z: tensor<?x4096xbf16> {graph.name = "z"}, %r: tensor<?x768xf32> {graph.name = "r"}) -> (tensor<?x768xbf16> {graph.name = "y"}, tensor<?x4096xbf16> {graph.name = "u"}, tensor<?x768xf32> {graph.name = "t"}) {
+func.func @main(%x: tensor<?x768xbf16> {graph.name = "x"}, %z: tensor<?x4096xbf16> {graph.name = "z"}, %r: tensor<?x768xf32> {graph.name = "r"}, %d: tensor<?x512xf64> {graph.name = "d"}) -> (tensor<?x768xbf16> {graph.name = "y"}, tensor<?x4096xbf16> {graph.name = "u"}, tensor<?x768xf32> {graph.name = "t"}, tensor<?x256xf64> {graph.name = "e"}) {
   %w = prim.weight "w" : tensor<768x768xbf16>
   %v = prim.weight "v" : tensor<4096x4096xbf16>
   %n = prim.dim %x, 0 : tensor<?x768xbf16>
@@ -46,5 +48,12 @@ func.func @main(%x: tensor<?x768xbf16> {graph.name = "x"}, %z: tensor<?x4096xbf1
     %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<?x768xf32>, tensor<768x768xf32>) -> tensor<?x768xf32>
     kernel.yield %c : tensor<?x768xf32>
   } -> tensor<?x768xf32>
-  return %y, %u, %t : tensor<?x768xbf16>, tensor<?x4096xbf16>, tensor<?x768xf32>
+  %q = prim.weight "q" : tensor<256x512xf64>
+  %p = prim.dim %d, 0 : tensor<?x512xf64>
+  %e = kernel.launch contraction "dot" ins(%d, %q : tensor<?x512xf64>, tensor<256x512xf64>) sizes(%p) {
+  ^bb0(%a: tensor<?x512xf64>, %b: tensor<256x512xf64>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<?x512xf64>, tensor<256x512xf64>) -> tensor<?x256xf64>
+    kernel.yield %c : tensor<?x256xf64>
+  } -> tensor<?x256xf64>
+  return %y, %u, %t, %e : tensor<?x768xbf16>, tensor<?x4096xbf16>, tensor<?x768xf32>, tensor<?x256xf64>
 }

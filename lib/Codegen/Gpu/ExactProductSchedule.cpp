@@ -17,16 +17,20 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-bool device::isSkinny(Operation *op) {
-  constexpr int64_t kFew = 8, kShort = 128; // rows or columns, elements of k
+/// Whether both operands of a product lie along what is summed, which is not short.
+static bool lieAlongSums(Operation *op, const ProductSizes &sizes) {
+  constexpr int64_t kShort = 128; // elements of k
   auto dot = dyn_cast<prim::DotOp>(op);
-  if (!dot || dot.getRhsContract().empty())
-    return false;
-  ProductSizes sizes = ProductSizes::of(op);
-  auto few = [](int64_t extent) { return extent > 0 && extent <= kFew; };
-  return (few(sizes.rows) || few(sizes.columns)) && sizes.inner >= kShort &&
+  return dot && !dot.getRhsContract().empty() && sizes.inner >= kShort &&
          dot.getLhsContract().back() == innermostAxis(dot.getLhs()) &&
          dot.getRhsContract().back() == innermostAxis(dot.getRhs());
+}
+
+bool device::isSkinny(Operation *op) {
+  constexpr int64_t kFew = 8; // rows or columns
+  ProductSizes sizes = ProductSizes::of(op);
+  auto few = [](int64_t extent) { return extent > 0 && extent <= kFew; };
+  return (few(sizes.rows) || few(sizes.columns)) && lieAlongSums(op, sizes);
 }
 
 /// Elements of k that a lane of it reads at once: those of 16 bytes, where rows lie at whole ones.
@@ -40,10 +44,10 @@ static int64_t lanesOfSkinny(Operation *product) {
   return std::max<int64_t>(1, lanes);
 }
 
-void device::scheduleSkinny(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+void device::scheduleSkinny(ScheduleChoice &s, kernel::LaunchOp launch, const ProductSizes &sizes,
+                            const GpuArch &arch) {
   s.form = Form::Skinny;
   s.threads = 128;
-  ProductSizes sizes = ProductSizes::of(productOf(launch));
   int64_t warps = int64_t(arch.multiprocessors) * s.threads / GpuArch::warp;
   bool across = sizes.columns > 0 && (sizes.rows < 0 || sizes.columns < sizes.rows);
   int64_t many = across ? sizes.rows : sizes.columns;
@@ -342,11 +346,12 @@ static void scheduleExact(ScheduleChoice &s, kernel::LaunchOp launch, const Prod
 }
 
 /// What is known of a matrix product of weights, or of others, whose rows alone are open.
-static std::optional<ProductSizes> openRows(kernel::LaunchOp launch) {
+static std::optional<ProductSizes> openRows(kernel::LaunchOp launch, const GpuArch &arch) {
   auto dot = dyn_cast<prim::DotOp>(productOf(launch));
-  if (!dot || !readsMemory(dot) || !isEpilogue(launch, dot) ||
-      computeType(sumType(tensorType(dot.getResult()).getElementType())).getIntOrFloatBitWidth() !=
-          32)
+  if (!dot || !readsMemory(dot) || !isEpilogue(launch, dot))
+    return std::nullopt;
+  Type sum = computeType(sumType(tensorType(dot.getResult()).getElementType()));
+  if (!sum.isIntOrFloat() || (sum.getIntOrFloatBitWidth() != 32 && !sumsOnUnits(sum, arch)))
     return std::nullopt;
   ProductSizes sizes = ProductSizes::of(dot);
   bool open = sizes.rows < 0 && sizes.batch > 0 && sizes.columns > 0 && sizes.inner > 0;
@@ -356,7 +361,7 @@ static std::optional<ProductSizes> openRows(kernel::LaunchOp launch) {
 void device::scheduleExactProduct(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   constexpr int64_t kMany = 4096; // of open rows, beyond those of scheduleFewExactRows
   ProductSizes sizes = ProductSizes::of(productOf(launch));
-  if (std::optional<ProductSizes> open = openRows(launch)) {
+  if (std::optional<ProductSizes> open = openRows(launch, arch)) {
     sizes = *open;
     sizes.rows = kMany;
     sizes.shares = false;
@@ -394,17 +399,17 @@ static bool fitsWords(kernel::LaunchOp launch, int64_t rows) {
 
 SmallVector<FewRows> device::scheduleFewExactRows(kernel::LaunchOp launch, Schedule many,
                                                   const GpuArch &arch) {
-  // Runs of up to so many rows take what is best for as many.
-  constexpr int64_t kTypical[] = {32, 128, 512, 1024};
-  std::optional<ProductSizes> sizes = openRows(launch);
+  // Runs of up to so many rows take what is best for as many. One row is as many models have it,
+  // whose batch is open: warps over columns take it where operands lie along what is summed.
+  constexpr int64_t kTypical[] = {32, 128, 256, 512, 1024, 2048}, kMost = int64_t(1) << 20,
+                    kMostSharing = 2048;
+  constexpr unsigned kSingle = 1;
+  std::optional<ProductSizes> sizes = openRows(launch, arch);
   if (!sizes)
     return {};
   SmallVector<FewRows> all;
-  for (int64_t rows : kTypical) {
-    sizes->rows = rows;
-    ScheduleChoice choice;
+  auto add = [&](ScheduleChoice choice, int64_t rows) {
     choice.indexBits = fitsWords(launch, rows) ? 32 : many.getIndexBits();
-    scheduleExact(choice, launch, *sizes, arch);
     FewRows few{choice.attr(launch.getContext()), rows * sizes->batch * sizes->columns + 1};
     // Of the same but for the memory that blocks meet in, the larger one is for both.
     auto without = [&](Schedule s) {
@@ -416,7 +421,27 @@ SmallVector<FewRows> device::scheduleFewExactRows(kernel::LaunchOp launch, Sched
       all.back() = few;
     else
       all.push_back(few);
+  };
+  sizes->rows = kSingle;
+  if (lieAlongSums(productOf(launch), *sizes)) {
+    ScheduleChoice choice;
+    scheduleSkinny(choice, launch, *sizes, arch);
+    choice.depth = kSingle;
+    add(choice, kSingle);
   }
+  for (int64_t rows : kTypical) {
+    sizes->rows = rows;
+    sizes->shares = rows < kMostSharing; // memory that all runs have in vain otherwise
+    ScheduleChoice choice;
+    scheduleExact(choice, launch, *sizes, arch);
+    add(choice, rows);
+  }
+  // Indices of many are words as well, up to where some no longer fit.
+  int64_t words = kMost;
+  while (words > kTypical[std::size(kTypical) - 1] && !fitsWords(launch, words))
+    words /= 2;
+  if (words > kTypical[std::size(kTypical) - 1])
+    add(ScheduleChoice(many), words);
   while (!all.empty() && all.back().schedule == many)
     all.pop_back();
   return all;

@@ -280,6 +280,9 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
     unsigned warps = s.getThreads() / GpuArch::warp;
     OpFoldResult blocks = s.getRows() ? h.ceilDiv(product.rows, warps * s.getRows())
                                       : h.ceilDiv(product.columns, warps * s.getColumns());
+    // Of open rows a block has so many.
+    if (s.getDepth())
+      blocks = h.mul(blocks, h.ceilDiv(product.rows, s.getDepth()));
     return h.mul(h.mul(product.batch, blocks), b.getIndexAttr(s.getSplit()));
   }
   case Form::SkinnyMma: {

@@ -193,7 +193,7 @@ void device::scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp
     bool first =
         !product || (sizes.columns > 0 && sizes.columns <= kFewer && sizes.rows > sizes.columns);
     ScheduleChoice skinny = start;
-    scheduleSkinny(skinny, launch, arch);
+    scheduleSkinny(skinny, launch, sizes, arch);
     // Few columns of a long sum are one block's there: 2 x 100,000 x 2 took 41.4 us in bf16, and in
     // f32, shared by blocks, 4.9.
     sharesInner = skinny.split > 1 && sizes.batch * sizes.columns <= kFewColumns;

@@ -11,6 +11,8 @@
 
 namespace tcc::codegen::device {
 
+struct ProductSizes; // MmaTile.h
+
 struct ScheduleChoice {
   Form form = Form::Loop;
   unsigned threads = 256, lanes = 1, vectors = 1;
@@ -88,7 +90,8 @@ llvm::SmallVector<FewRows> scheduleFewExactRows(kernel::LaunchOp launch, Schedul
 /// Whether both operands of a product of few rows, or of few columns, lie along what it sums.
 bool isSkinny(mlir::Operation *product);
 /// A few columns a warp, or rows where the columns are few: as many as keep its lanes busy at the
-/// end.
-void scheduleSkinny(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
+/// end. Of a product of such sizes.
+void scheduleSkinny(ScheduleChoice &choice, kernel::LaunchOp launch, const ProductSizes &sizes,
+                    const GpuArch &arch);
 
 } // namespace tcc::codegen::device

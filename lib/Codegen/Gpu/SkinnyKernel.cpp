@@ -179,11 +179,17 @@ void SkinnyEmitter::run() {
     part = f.e.remIndex(f.block, f.e.index(s.getSplit()));
     tile = f.e.divIndex(f.block, f.e.index(s.getSplit()));
   }
-  SmallVector<Value> place = f.delinearize(tile, {f.volume(p.batch), tiles});
+  // Of open rows a block has so many, the last one again past their end.
+  Value rowTiles = f.e.index(1), rows = f.volume(p.rows);
+  if (s.getDepth())
+    rowTiles =
+        f.e.divIndex(f.e.addIndex(rows, f.e.index(s.getDepth() - 1)), f.e.index(s.getDepth()));
+  SmallVector<Value> place = f.delinearize(tile, {f.volume(p.batch), rowTiles, tiles});
   batchNumber = place[0];
+  Value firstFew = f.e.mulIndex(place[1], f.e.index(s.getDepth()));
   Value warp = f.e.divIndex(f.thread, f.e.index(GpuArch::warp));
   lane = f.e.remIndex(f.thread, f.e.index(GpuArch::warp));
-  Value first = f.e.addIndex(f.e.mulIndex(place[1], perBlock), f.e.mulIndex(warp, f.e.index(each)));
+  Value first = f.e.addIndex(f.e.mulIndex(place[2], perBlock), f.e.mulIndex(warp, f.e.index(each)));
   Coords batch = uniform(f.delinearize(batchNumber, p.batch));
   few = sourceOf(p, !across, batch);
   many = sourceOf(p, across, batch);
@@ -193,9 +199,9 @@ void SkinnyEmitter::run() {
     };
     lanes = std::min({runsOf(f, few).lanes, runsOf(f, many).lanes, elementsOf(many.element, 2)});
   }
-  int64_t count = *getConstantIntValue(f.volume(ofFew));
+  int64_t count = s.getDepth() ? int64_t(s.getDepth()) : *getConstantIntValue(f.volume(ofFew));
   for (int64_t i = 0; i < count; ++i)
-    fewAt.push_back(runCoords(f, f.e.index(i), ofFew, 1));
+    fewAt.push_back(runCoords(f, f.e.addIndex(firstFew, f.e.index(i)), ofFew, 1));
   for (unsigned i = 0; i < each; ++i)
     manyAt.push_back(runCoords(f, f.e.addIndex(first, f.e.index(i)), ofMany, 1));
   SmallVector<Value> sums = multiplyAll();
@@ -208,10 +214,12 @@ void SkinnyEmitter::run() {
     Value here = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, f.e.index(i));
     mine = mine ? Value(arith::SelectOp::create(b, here, all, mine)) : all;
   }
-  Value row = f.e.divIndex(lane, f.e.index(each));
+  Value row = f.e.addIndex(firstFew, f.e.divIndex(lane, f.e.index(each)));
   Value column = f.e.addIndex(first, f.e.remIndex(lane, f.e.index(each)));
   Value inside =
       arith::AndIOp::create(b, f.less(lane, f.e.index(sums.size())), f.less(column, extent));
+  if (s.getDepth())
+    inside = arith::AndIOp::create(b, inside, f.less(row, rows));
   if (across)
     std::swap(row, column);
   auto finish = [&](Value all) {
