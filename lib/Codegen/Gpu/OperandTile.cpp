@@ -45,6 +45,10 @@ ThreadPlace ThreadPlace::of(KernelFrame &f, Value number, unsigned down, unsigne
   Value column = beside(part(lane, 4, laneColumns / 2), 2, part(lane, 1, 2));
   place.row = beside(f.e.divIndex(warp, warpsAcross), laneRows, row);
   place.column = beside(f.e.remIndex(warp, warpsAcross), laneColumns, column);
+  place.laneRows = laneRows;
+  place.laneColumns = laneColumns;
+  place.laneRow = row;
+  place.laneColumn = column;
   place.columnDistances.push_back(1);
   for (unsigned distance = 4; distance < 2 * laneColumns; distance *= 2)
     place.columnDistances.push_back(distance);

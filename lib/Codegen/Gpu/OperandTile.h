@@ -25,6 +25,10 @@ struct TileThreads {
 struct ThreadPlace {
   mlir::Value row, column;
   llvm::SmallVector<unsigned, 5> columnDistances; ///< between lanes of a row in a warp, as bits
+  /// Rows and columns of threads that are a warp's, and the thread's place among them; 0: a warp's
+  /// threads have no such rectangle.
+  unsigned laneRows = 0, laneColumns = 0;
+  mlir::Value laneRow, laneColumn;
 
   /// `wholeRows`: all threads of a row are lanes of one warp.
   static ThreadPlace of(KernelFrame &f, mlir::Value number, unsigned down, unsigned across,

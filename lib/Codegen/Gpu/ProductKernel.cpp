@@ -221,14 +221,59 @@ SmallVector<Value> ProductEmitter::multiplyAll() {
   return SmallVector<Value>(loop.getResults().take_front(shape.sums()));
 }
 
+/// Whether neighbouring columns are stored together.
+bool ProductEmitter::storesVectors() const {
+  return !p.columns.empty() && getConstantIntValue(p.columns.back()).value_or(1) % group == 0 &&
+         llvm::none_of(f.yield().getValues(),
+                       [](Value v) { return v.getDefiningOp<prim::TransposeOp>(); });
+}
+
+/// Whether the threads of a warp exchange sums that are stored one by one, so that neighbouring
+/// lanes store neighbouring columns.
+bool ProductEmitter::exchanges() const {
+  int64_t slices = shape.slices(s) * shapeOf(true).elements(),
+          exchanged = int64_t(s.getThreads()) * group;
+  return !storesVectors() && place.laneRows && shape.threads % GpuArch::warp == 0 &&
+         f.asStored(sum).getIntOrFloatBitWidth() == 32 && exchanged <= slices &&
+         llvm::none_of(f.yield().getValues(),
+                       [](Value v) { return v.getDefiningOp<prim::TransposeOp>(); });
+}
+
+/// A run of each of a warp's threads, which begin at `row` and at column `first`, by `memory` that
+/// only they use: each then has single sums of the rectangle that these are, in its rows.
+SmallVector<ProductEmitter::Stored> ProductEmitter::exchanged(Value memory, Value row, Value first,
+                                                              ArrayRef<Value> sums) {
+  Type stored = f.asStored(sum);
+  int64_t width = int64_t(place.laneColumns) * group;
+  Value own = f.e.addIndex(f.e.mulIndex(place.laneRow, f.e.index(width)),
+                           f.e.mulIndex(place.laneColumn, f.e.index(group)));
+  Values values;
+  for (Value v : sums)
+    values.push_back(f.asStored(v));
+  auto some = VectorType::get({group}, stored);
+  NVVM::SyncWarpOp::create(b, f.i32(-1)); // what lay there has been read
+  LLVM::StoreOp::create(b, vector::FromElementsOp::create(b, some, values),
+                        f.at(memory, stored, own), GpuArch::accessBytes);
+  NVVM::SyncWarpOp::create(b, f.i32(-1));
+  Value lane = f.e.remIndex(member, f.e.index(GpuArch::warp));
+  Value warpRow = f.e.subIndex(row, f.e.mulIndex(place.laneRow, f.e.index(rowsOfRun())));
+  Value warpColumn = f.e.subIndex(first, f.e.mulIndex(place.laneColumn, f.e.index(group)));
+  SmallVector<Stored> all;
+  for (unsigned n = 0; n < group; ++n) {
+    Value at = f.e.addIndex(lane, f.e.index(n * GpuArch::warp));
+    Value v = LLVM::LoadOp::create(b, stored, f.at(memory, stored, at));
+    Value down = f.e.divIndex(at, f.e.index(width)), across = f.e.remIndex(at, f.e.index(width));
+    all.push_back({f.e.addIndex(warpRow, f.e.mulIndex(down, f.e.index(rowsOfRun()))),
+                   f.e.addIndex(warpColumn, across), f.asComputed(v, sum)});
+  }
+  return all;
+}
+
 /// The sums of the thread's run `number`, counted along its rows, stored where they are inside:
-/// neighbouring columns where all of them are inside, or none.
-void ProductEmitter::storeRun(Value number, ArrayRef<Value> sums) {
-  bool whole = !p.columns.empty() &&
-               getConstantIntValue(p.columns.back()).value_or(1) % group == 0 &&
-               llvm::none_of(f.yield().getValues(),
-                             [](Value v) { return v.getDefiningOp<prim::TransposeOp>(); });
-  unsigned lanes = whole ? group : 1;
+/// neighbouring columns where all of them are inside, or none. `memory`: where a warp exchanges
+/// single ones.
+void ProductEmitter::storeRun(Value number, ArrayRef<Value> sums, Value memory) {
+  unsigned lanes = storesVectors() ? group : 1;
   Value runsOfRow = f.e.index(shape.columns / group);
   Value i = f.e.divIndex(number, runsOfRow), j = f.e.remIndex(number, runsOfRow);
   Value ofGroup = f.e.index(rowsOfRun());
@@ -238,21 +283,24 @@ void ProductEmitter::storeRun(Value number, ArrayRef<Value> sums) {
   Value row = f.e.addIndex(f.e.addIndex(rowTile, threadRow), down);
   Value first = f.e.addIndex(f.e.addIndex(columnTile, threadColumn),
                              f.e.mulIndex(j, f.e.index(runStep(/*ofRows=*/false))));
-  for (unsigned n = 0; n < group; n += lanes) {
-    Value column = f.e.addIndex(first, f.e.index(n));
-    Value inside = arith::AndIOp::create(b, f.less(row, rows), f.less(column, columns));
+  SmallVector<Stored> all;
+  if (memory)
+    all = exchanged(memory, row, first, sums);
+  for (unsigned n = 0; !memory && n < group; n += lanes)
+    all.push_back({row, f.e.addIndex(first, f.e.index(n)), sums[n]});
+  for (auto [n, one] : llvm::enumerate(all)) {
+    Value inside = arith::AndIOp::create(b, f.less(one.row, rows), f.less(one.column, columns));
     if (here)
       inside = arith::AndIOp::create(b, inside, here);
-    for (auto [first, at] : {std::pair(firstRow, row), std::pair(firstColumn, column)})
+    for (auto [first, at] : {std::pair(firstRow, one.row), std::pair(firstColumn, one.column)})
       if (first)
         inside = arith::AndIOp::create(b, inside, f.notBelow(at, first));
-    f.when(inside, [&] {
+    f.when(inside, [&, &one = one] {
       f.e.setLanes(lanes);
-      Value total = sums[n];
+      Value total = one.sum;
       if (lanes > 1)
-        total =
-            vector::FromElementsOp::create(b, VectorType::get({lanes}, sum), sums.slice(n, lanes));
-      p.store(f, batchNumber, row, runCoords(f, column, p.columns, lanes), total);
+        total = vector::FromElementsOp::create(b, VectorType::get({lanes}, sum), sums);
+      p.store(f, batchNumber, one.row, runCoords(f, one.column, p.columns, lanes), total);
     });
     f.e.setLanes(1);
   }
@@ -260,8 +308,15 @@ void ProductEmitter::storeRun(Value number, ArrayRef<Value> sums) {
 
 void ProductEmitter::store(ValueRange sums) {
   SmallVector<Value> all(sums);
+  Value memory;
+  if (exchanges()) {
+    f.barrier(); // slices have been read
+    Value ofWarp = f.e.mulIndex(f.e.divIndex(f.thread, f.e.index(GpuArch::warp)),
+                                f.e.index(int64_t(GpuArch::warp) * group));
+    memory = f.at(slicesBegin, f.asStored(sum), ofWarp);
+  }
   for (unsigned run = 0; run * group < all.size(); ++run)
-    storeRun(f.e.index(run), ArrayRef(all).slice(run * group, group));
+    storeRun(f.e.index(run), ArrayRef(all).slice(run * group, group), memory);
 }
 
 /// Adds up what the groups have, in their order, each the same runs of all, and stores that.
@@ -301,10 +356,17 @@ void ProductEmitter::addUp(ValueRange sums) {
     }
     return totals;
   };
+  // Nobody else reads what a warp's threads have added up.
+  auto memoryOf = [&](Value run) {
+    Value lane = f.e.remIndex(member, f.e.index(GpuArch::warp));
+    Value number = f.e.mulIndex(run, f.e.index(shape.threads));
+    number = f.e.addIndex(number, f.e.subIndex(member, lane));
+    return exchanges() ? f.at(operands, some, number) : Value();
+  };
   if (s.getSplit() == 1) {
     for (unsigned i = 0; i < each; ++i) {
       Value run = runAt(i);
-      f.when(f.less(run, f.e.index(runs)), [&] { storeRun(run, totalsOf(run)); });
+      f.when(f.less(run, f.e.index(runs)), [&] { storeRun(run, totalsOf(run), memoryOf(run)); });
     }
     return;
   }
@@ -314,7 +376,7 @@ void ProductEmitter::addUp(ValueRange sums) {
     all.append(totalsOf(runAt(i)));
   shareSums(f, tileNumber, part, all, sumElement, [&](ValueRange totals) {
     for (unsigned i = 0; i < each; ++i)
-      storeRun(runAt(i), SmallVector<Value>(totals.slice(i * group, group)));
+      storeRun(runAt(i), SmallVector<Value>(totals.slice(i * group, group)), memoryOf(runAt(i)));
   });
 }
 
@@ -374,7 +436,7 @@ void ProductEmitter::placeThread() {
         f.e.addIndex(f.e.mulIndex(f.e.remIndex(warp, across), f.e.index(shape.warpColumns())),
                      f.e.mulIndex(f.e.remIndex(lane, step), f.e.index(group)));
   } else {
-    ThreadPlace place = ThreadPlace::of(f, member, shape.down, shape.across);
+    place = ThreadPlace::of(f, member, shape.down, shape.across);
     threadRow = f.e.mulIndex(place.row, f.e.index(group));
     threadColumn = f.e.mulIndex(place.column, f.e.index(group));
   }
@@ -390,10 +452,14 @@ void ProductEmitter::shareSlices() {
                         std::max(shape.slices(s) * sliceElements(),
                                  int64_t(s.getVectors()) * s.getRows() * s.getColumns()),
                         "operands");
-  for (bool left : {true, false})
+  for (bool left : {true, false}) {
+    Value memory = sharedOf(left);
+    if (left)
+      slicesBegin = memory;
     parts.emplace_back(f, sourceOf(p, left, batch), shapeOf(left),
-                       TileThreads{shape.threads, member}, sumElement, sharedOf(left),
+                       TileThreads{shape.threads, member}, sumElement, memory,
                        left ? rowTile : columnTile);
+  }
 }
 
 void ProductEmitter::run() {

@@ -67,8 +67,16 @@ private:
   Values multiplyAll();
   Values multiplyRing();
   Values zeroSums();
+  bool storesVectors() const;
+  bool exchanges() const;
+  /// Row and column of a sum that the thread stores.
+  struct Stored {
+    Value row, column, sum;
+  };
+  llvm::SmallVector<Stored> exchanged(Value memory, Value row, Value first,
+                                      llvm::ArrayRef<Value> sums);
   void store(ValueRange sums);
-  void storeRun(Value number, llvm::ArrayRef<Value> sums);
+  void storeRun(Value number, llvm::ArrayRef<Value> sums, Value memory);
   void addUp(ValueRange sums);
   const SliceMemory &slicesOf(bool left) const {
     return ring ? static_cast<const SliceMemory &>(copies[left ? 0 : 1]) : parts[left ? 0 : 1];
@@ -111,6 +119,8 @@ private:
   Value groupNumber, member;                  ///< the thread's group, and its number there
   Value here;                                 ///< null: the group's matrix is one of the batch
   Value threadRow, threadColumn;              ///< its first ones in the tile
+  ThreadPlace place;                          ///< not of matrix units
+  Value slicesBegin;                          ///< shared memory of left's slices, or of both
   llvm::SmallVector<DirectOperand, 2> direct; ///< of a ring: left, right
   llvm::SmallVector<OperandTile, 2> parts;    ///< left, right
   llvm::SmallVector<CopiedTile, 2> copies;    ///< the same of a ring

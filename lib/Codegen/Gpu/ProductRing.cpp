@@ -28,7 +28,7 @@ void ProductEmitter::shareRing() {
     direct.push_back(*directOperand(dot, which, sumElement));
   int64_t bytes = sliceElements() * s.getVectors() * (sum.getIntOrFloatBitWidth() / 8);
   shape.slicesOfGroup = unsigned(s.getSharedBytes() / bytes);
-  operands = f.dynamicShared();
+  operands = slicesBegin = f.dynamicShared();
   SmallVector<Value> ofBatch;
   for (const Coord &c : batch)
     ofBatch.push_back(c.base);
