@@ -23,6 +23,9 @@ SmallVector<Value> DotTile::multiply(const Block &block, Index at, Index valid, 
   SmallVector<Value> sums = llvm::to_vector(in), rows;
   for (Value row : block.rows)
     rows.push_back(load(row, block.rowElement, at, valid));
+  if (!valid)
+    for (Value start : block.next)
+      k.prefetch(k.address(start, block.columnElement, at), KernelBuilder::kInL1);
   for (auto [i, start] : llvm::enumerate(block.columns)) {
     Value column = load(start, block.columnElement, at, valid);
     for (auto [r, row] : llvm::enumerate(rows)) {
@@ -100,7 +103,7 @@ void DotTile::run(unsigned rows, const RowSource &a, const ColumnSource &b, Inde
   std::optional<int64_t> columns = k.known(b.count);
   bool whole = columns && *columns % blockColumns == 0;
   k.loop(k.constant(0), b.count, step, [&](Index first) {
-    Block block{{}, {}, a.element, b.element};
+    Block block{{}, {}, {}, a.element, b.element};
     // Columns that do not exist repeat the last one that does; nobody reads their sums.
     for (unsigned i = 0; i < blockColumns; ++i) {
       Index column = k.add(first, k.constant(i));
@@ -111,6 +114,10 @@ void DotTile::run(unsigned rows, const RowSource &a, const ColumnSource &b, Inde
     for (unsigned part = 0, row = 0; part < parts; ++part) {
       unsigned end = row + llvm::divideCeil(rows - row, parts - part), begin = row;
       block.rows.clear();
+      block.next.clear();
+      if (part == 0 && b.next)
+        for (Value column : block.columns)
+          block.next.push_back(k.address(column, b.element, b.next));
       for (; row < end; ++row) {
         Index at = k.constant(row);
         if (a.validRows && row)

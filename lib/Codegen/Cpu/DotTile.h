@@ -18,6 +18,7 @@ struct ColumnSource {
   mlir::Value base;
   Index stride; ///< elements
   Index count;  ///< columns that exist
+  Index next;   ///< elements from a column to the one that is fetched with it; null: none is
 };
 
 class DotTile {
@@ -38,6 +39,7 @@ public:
 private:
   struct Block {
     llvm::SmallVector<mlir::Value> rows, columns; ///< where they start
+    llvm::SmallVector<mlir::Value> next;          ///< columns that are fetched on the way
     mlir::Type rowElement, columnElement;
   };
   llvm::SmallVector<mlir::Value> multiply(const Block &block, Index at, Index valid,

@@ -108,13 +108,23 @@ void TaskEmitter::emitWideTile(Index tile, unsigned panels, const KBlock &block)
 void TaskEmitter::emitDots(Index tile, const KBlock &block) {
   const ContractionSchedule &schedule = spec.schedule;
   Index width = k.constant(schedule.panelWidth());
+  // Each column of a far matrix is a stream, which ends with the block of k: the first tile fetches
+  // the next block of columns.
+  constexpr int64_t farShares = 16; // of L2
+  int64_t elements = k.known(spec.n).value_or(0) * k.known(spec.k).value_or(0) * spec.steps.size;
+  Index next;
+  if (elements * spec.bElement.getIntOrFloatBitWidth() / 8 >
+      farShares * int64_t(spec.cpu.l2Bytes)) {
+    Index isFirst = k.max(k.constant(0), k.sub(k.add(firstTile, k.constant(1)), tile)); // or 0
+    next = k.mul(isFirst, k.mul(k.constant(DotTile::blockColumns), spec.bStride));
+  }
   DotTile dots(k, spec.cpu, spec.acc, spec.steps, schedule.lanes, schedule.panelWidth());
   forPanels([&](Index panel, bool full) {
     Value to = cutsK ? sums(tile, panel) : buffer;
     Index first = k.mulAdd(k.mul(panel, width), spec.bStride,
                            k.mul(block.begin, k.constant(spec.steps.size)));
     ColumnSource columns{spec.bElement, k.address(spec.b, spec.bElement, first), spec.bStride,
-                         panelColumns(panel, full)};
+                         panelColumns(panel, full), next};
     chooseRows(tile, [&](const TileRows &rows) {
       feed.prepare(k, rows, block);
       feed.runDots(k, dots, rows.count, columns, block, to, /*adds=*/cutsK);

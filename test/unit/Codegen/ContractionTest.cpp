@@ -326,6 +326,10 @@ TEST_CASE("what comes soon is fetched into the nearest cache") {
   auto [near, next] = fetches({.m = 64, .n = 3072, .k = 96, .dynamicM = true});
   CHECK(near > 0);
   CHECK(next > 0);
+  // Blocks of four columns of a far matrix that lie along k, two vectors of each a turn.
+  constexpr auto alongK = codegen::PanelLayout::Transposed;
+  CHECK(fetches({.m = 4, .n = 8192, .k = 4096, .layout = alongK}).first >= 8);
+  CHECK(fetches({.m = 4, .n = 512, .k = 512, .layout = alongK}).first == 0);
 }
 
 TEST_CASE("accumulators stay in registers") {
