@@ -1,3 +1,12 @@
+//===- ColumnsToImage.cpp - Blocks added up in an image -------------------===//
+//
+// Each column of x holds a block, whose elements are added to those of the image that it covers.
+// Where all extents are known the offsets in the block are images of their own, moved to their
+// places and added: those of a step of the blocks are one, since they lie beside each other, so
+// that there are as many images as a block has steps. Else each element is added where it belongs
+// (prim.scatter_along), at an index past the end if that is outside of the image.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/ColumnsToImage.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Axes.h"

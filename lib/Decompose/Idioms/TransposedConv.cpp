@@ -18,6 +18,9 @@
 // needs: a kernel of 4 with stride 2 and padding 1 would have 3 taps a phase, of which each uses 2.
 // The result is then computed from up to s - 1 positions before its first one, which are cut off.
 //
+// A kernel shorter than the stride has phases without any tap. Where those are half of all and more
+// they are zeros put between the others, before a bias, and not computed.
+//
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/TransposedConv.h"
 #include "Decompose/Idioms/Axes.h"
@@ -38,8 +41,10 @@ struct Phases {
   int64_t low, high;               ///< of the plain convolution
   int64_t rest;                    ///< the phases have stride * extent + rest elements
   int64_t cut = 0;                 ///< of which the first are not the result's
+  int64_t first = 0, present;      ///< phases that have taps
 
-  Phases(int64_t stride, int64_t kernel, int64_t before, int64_t after) : stride(stride) {
+  Phases(int64_t stride, int64_t kernel, int64_t before, int64_t after)
+      : stride(stride), present(stride) {
     low = floorDiv(before, stride);
     padLow = stride - 1 - (before - low * stride);
     taps = ceilDiv(kernel, stride);
@@ -54,7 +59,26 @@ struct Phases {
     rest = 2 - stride + before + after - kernel;
     high = ceilDiv(rest, stride) + taps - 1 - low;
   }
+
+  /// Of a kernel shorter than the stride the phases that have taps are `kernel` in a row.
+  void leaveOut(int64_t kernel) {
+    first = kernel < stride ? padHigh : 0;
+    present = std::min(kernel, stride);
+  }
 };
+
+/// Leaves phases without taps out, if that is worth storing the others by themselves.
+void leaveOutAbsent(MutableArrayRef<Phases> axes, ArrayRef<int64_t> kernel) {
+  int64_t all = 1, present = 1;
+  for (auto [axis, extent] : llvm::zip_equal(axes, kernel)) {
+    all *= axis.stride;
+    present *= std::min(axis.stride, extent);
+  }
+  if (2 * present > all)
+    return;
+  for (auto [axis, extent] : llvm::zip_equal(axes, kernel))
+    axis.leaveOut(extent);
+}
 
 /// Of each phase, the taps that are the kernel's, a bit each; empty if all of all phases are.
 SmallVector<int64_t> tapsOfPhases(ArrayRef<Phases> axes, ArrayRef<int64_t> kernel) {
@@ -62,7 +86,7 @@ SmallVector<int64_t> tapsOfPhases(ArrayRef<Phases> axes, ArrayRef<int64_t> kerne
   int64_t taps = 1, phases = 1;
   for (const Phases &axis : axes) {
     taps *= axis.taps;
-    phases *= axis.stride;
+    phases *= axis.present;
   }
   if (taps > kMostTaps)
     return {};
@@ -72,9 +96,9 @@ SmallVector<int64_t> tapsOfPhases(ArrayRef<Phases> axes, ArrayRef<int64_t> kerne
     for (int64_t tap = 0; tap < taps; ++tap) {
       bool present = true;
       int64_t r = phase, u = tap;
-      for (int64_t i = axes.size(); i-- > 0; r /= axes[i].stride, u /= axes[i].taps) {
-        int64_t s = axes[i].stride;
-        int64_t at = u % axes[i].taps * s + s - 1 - r % s - axes[i].padLow;
+      for (int64_t i = axes.size(); i-- > 0; r /= axes[i].present, u /= axes[i].taps) {
+        int64_t s = axes[i].stride, shift = r % axes[i].present + axes[i].first;
+        int64_t at = u % axes[i].taps * s + s - 1 - shift - axes[i].padLow;
         present &= at >= 0 && at < kernel[i];
       }
       masks[phase] |= static_cast<int64_t>(present) << tap;
@@ -83,7 +107,7 @@ SmallVector<int64_t> tapsOfPhases(ArrayRef<Phases> axes, ArrayRef<int64_t> kerne
   return all ? SmallVector<int64_t>() : masks;
 }
 
-/// [M, C / g, K...] -> [g * s... * (M / g), C / g, taps...].
+/// [M, C / g, K...] -> [g * present... * (M / g), C / g, taps...].
 Value phaseWeights(PrimBuilder &b, Value w, ArrayRef<Phases> axes, int64_t groups) {
   int64_t n = axes.size();
   Dims low(2, b.dim(0)), high(2, b.dim(0));
@@ -98,11 +122,14 @@ Value phaseWeights(PrimBuilder &b, Value w, ArrayRef<Phases> axes, int64_t group
   }
   Dims merged = {b.dim(w, 0), b.dim(w, 1)};
   for (const Phases &axis : axes) {
-    merged[0] = b.mulDims(merged[0], b.dim(axis.stride));
+    merged[0] = b.mulDims(merged[0], b.dim(axis.present));
     merged.push_back(b.dim(axis.taps));
   }
   w = b.pad(w, b.scalar(0, b.elem(w)), low, high, SmallVector<int64_t>(n + 2, 0));
   w = b.reverse(b.reshape(w, split), phaseAxes);
+  for (auto [axis, at] : llvm::zip(axes, phaseAxes))
+    if (axis.present < axis.stride)
+      w = b.sliceAxis(w, at, b.dim(axis.first), b.dim(axis.present));
   SmallVector<int64_t> order = {0};
   order.append(phaseAxes);
   order.append({1, 2});
@@ -115,6 +142,26 @@ Value finish(PrimBuilder &b, Value y, const ConvEnd &end) {
   if (end.bias)
     y = b.add(y, alongAxis(b, end.bias, 1, b.rank(y)));
   return end.element ? b.cast(y, end.element) : y;
+}
+
+/// [N, g * present... * (M / g), Q...] -> [N, g * s... * (M / g), Q...].
+Value withAbsentPhases(PrimBuilder &b, Value y, ArrayRef<Phases> axes, Dim channels,
+                       int64_t groups) {
+  if (llvm::all_of(axes, [](const Phases &axis) { return axis.present == axis.stride; }))
+    return y;
+  Dims all = b.dims(y), split = {all[0], b.dim(groups)};
+  for (const Phases &axis : axes)
+    split.push_back(b.dim(axis.present));
+  split.push_back(b.floorDivDims(channels, b.dim(groups)));
+  split.append(all.begin() + 2, all.end());
+  Dims low(split.size(), b.dim(0)), high = low;
+  all[1] = channels;
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    low[2 + i] = b.dim(axis.first);
+    high[2 + i] = b.dim(axis.stride - axis.first - axis.present);
+    all[1] = b.mulDims(all[1], b.dim(axis.stride));
+  }
+  return b.reshape(b.pad(b.reshape(y, split), b.scalar(0, b.elem(y)), low, high), all);
 }
 
 /// [M] -> [g * s... * (M / g)], as the phases are channels.
@@ -170,15 +217,18 @@ std::optional<Value> tcc::convByPhases(PrimBuilder &b, Value x, Value w,
     plain.low[i] = axis.low;
     plain.high[i] = axis.high;
   }
+  ArrayRef<int64_t> kernel = PrimBuilder::type(w).getShape().drop_front(2);
+  leaveOutAbsent(axes, kernel);
   Dim channels = b.dim(w, 0);
   Value y = b.conv(x, phaseWeights(b, w, axes, groups), plain, groups, elementType);
   auto conv = y.getDefiningOp<prim::ConvOp>();
-  SmallVector<int64_t> taps = tapsOfPhases(axes, PrimBuilder::type(w).getShape().drop_front(2));
+  SmallVector<int64_t> taps = tapsOfPhases(axes, kernel);
   if (conv && !taps.empty() && isa<FloatType>(b.elem(w)))
     prim::setPresentTaps(conv, taps);
   ConvEnd ofPhases = end;
   if (end.bias)
     ofPhases.bias = phaseBias(b, end.bias, axes, groups);
+  y = withAbsentPhases(b, y, axes, channels, groups);
   y = interleave(b, finish(b, y, ofPhases), axes, channels, groups);
   for (auto [i, axis] : llvm::enumerate(axes)) {
     Dim extent =
