@@ -846,3 +846,33 @@ func.func @open_lines(%x: tensor<?x33xf32>, %y: tensor<?x64x7x9xf32>, %z: tensor
   } -> tensor<?x256xf32>
   return
 }
+
+// Windows of planes are reduced a line at a time, where they are stored at their own points: not those
+// that something else takes from another place, nor windows of one axis.
+// CHECK-LABEL: func @window_lines
+// CHECK: kernel.launch loop "scaled"
+// CHECK: } {schedule = #cpu.loop_schedule<lanes = {{.+}}, window_lines = true>}
+// CHECK: kernel.launch loop "turned"
+// CHECK-NOT: window_lines
+// CHECK: return
+func.func @window_lines(%x: tensor<2x3x20x40xf32>) {
+  %0 = kernel.launch loop "scaled" ins(%x : tensor<2x3x20x40xf32>) sizes() {
+  ^bb0(%a: tensor<2x3x20x40xf32>):
+    %p = prim.pool max %a sizes() {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 0, 0>} : (tensor<2x3x20x40xf32>) -> tensor<2x3x10x20xf32>
+    %c = prim.constant dense<2.0> : tensor<2x3x10x20xf32>
+    %b = prim.mul %p, %c : (tensor<2x3x10x20xf32>, tensor<2x3x10x20xf32>) -> tensor<2x3x10x20xf32>
+    kernel.yield %b : tensor<2x3x10x20xf32>
+  } -> tensor<2x3x10x20xf32>
+  %1 = kernel.launch loop "turned" ins(%x : tensor<2x3x20x40xf32>) sizes() {
+  ^bb0(%a: tensor<2x3x20x40xf32>):
+    %p = prim.pool max %a sizes() {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 0, 0>} : (tensor<2x3x20x40xf32>) -> tensor<2x3x10x20xf32>
+    %b = prim.transpose %p [0, 1, 3, 2] : (tensor<2x3x10x20xf32>) -> tensor<2x3x20x10xf32>
+    kernel.yield %b : tensor<2x3x20x10xf32>
+  } -> tensor<2x3x20x10xf32>
+  %2 = kernel.launch loop "line" ins(%x : tensor<2x3x20x40xf32>) sizes() {
+  ^bb0(%a: tensor<2x3x20x40xf32>):
+    %p = prim.pool max %a sizes() {window = array<i64: 1, 3>, strides = array<i64: 1, 2>, dilations = array<i64: 1, 1>, low = array<i64: 0, 1>, high = array<i64: 0, 0>} : (tensor<2x3x20x40xf32>) -> tensor<2x3x20x20xf32>
+    kernel.yield %p : tensor<2x3x20x20xf32>
+  } -> tensor<2x3x20x20xf32>
+  return
+}

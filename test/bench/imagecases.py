@@ -91,7 +91,10 @@ def moved():
     for mode, (shape, to) in itertools.product(("nearest", "nearest-exact", "bilinear", "bicubic", "area"),
                                                (((2, 16, 57, 59), (101, 77)), ((1, 3, 224, 224), (112, 160)), ((4, 64, 14, 14), (28, 28)))):
         wide(f"image/resize/{mode}/{size_name(*shape)}", lambda x, m=mode, to=to: F.interpolate(x, to, mode=m), shape)
-    for mode, f in itertools.product(("nearest", "bilinear"), (2, 1.7)):
+    for mode in ("nearest", "bilinear", "bicubic"):
+        wide(f"image/resize/open/{mode}/like", lambda x, y, m=mode: F.interpolate(x, y.shape[2:], mode=m) + y, (2, 16, 28, 28), (2, 16, 56, 56),
+             dynamic={0: image, 1: {2: "rows", 3: "columns"}})
+    for mode, f in itertools.product(("nearest", "bilinear", "bicubic"), (2, 1.7)):
         wide(f"image/resize/open/{mode}/{f}", lambda x, m=mode, f=f: F.interpolate(x, scale_factor=f, mode=m), (2, 16, 56, 56), dynamic={0: image})
     wide("image/resize/trilinear", lambda x: F.interpolate(x, scale_factor=2, mode="trilinear"), (1, 8, 12, 24, 28))
     wide("image/resize/linear", lambda x: F.interpolate(x, 700, mode="linear"), (4, 33, 401))

@@ -113,19 +113,20 @@ def SeparatePoolsPass : Tcc_Pass<"tcc-layout-separate-pools"> {
     Windows that lie beside each other have most of their elements in common. Where reducing one
     axis first reads fewer elements in all, a pool becomes one for each axis. Long windows that lie
     end to end are reduced as parts of their lines. Pools of short lines whose windows lie some elements
-    apart read across two transposes, with their channels last.
+    apart read across two transposes, with their channels last. Pools of planes, channels first, stay:
+    their kernel reduces all axes but the last first, a line at a time.
 
     ```mlir before
-    func.func @f(%x: tensor<1x8x20x20xf32>) -> tensor<1x8x20x20xf32> {
-      %0 = prim.pool max %x sizes() {window = array<i64: 5, 5>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 2, 2>, high = array<i64: 2, 2>} : (tensor<1x8x20x20xf32>) -> tensor<1x8x20x20xf32>
-      return %0 : tensor<1x8x20x20xf32>
+    func.func @f(%x: tensor<1x20x20x8xf32>) -> tensor<1x20x20x8xf32> {
+      %0 = prim.pool max %x sizes() {channels_last = true, window = array<i64: 5, 5>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 2, 2>, high = array<i64: 2, 2>} : (tensor<1x20x20x8xf32>) -> tensor<1x20x20x8xf32>
+      return %0 : tensor<1x20x20x8xf32>
     }
     ```
     ```mlir after
-    func.func @f(%arg0: tensor<1x8x20x20xf32>) -> tensor<1x8x20x20xf32> {
-      %0 = prim.pool max %arg0 sizes() {dilations = array<i64: 1, 1>, high = array<i64: 2, 0>, low = array<i64: 2, 0>, strides = array<i64: 1, 1>, window = array<i64: 5, 1>} : (tensor<1x8x20x20xf32>) -> tensor<1x8x20x20xf32>
-      %1 = prim.pool max %0 sizes() {dilations = array<i64: 1, 1>, high = array<i64: 0, 2>, low = array<i64: 0, 2>, strides = array<i64: 1, 1>, window = array<i64: 1, 5>} : (tensor<1x8x20x20xf32>) -> tensor<1x8x20x20xf32>
-      return %1 : tensor<1x8x20x20xf32>
+    func.func @f(%arg0: tensor<1x20x20x8xf32>) -> tensor<1x20x20x8xf32> {
+      %0 = prim.pool max %arg0 sizes() {channels_last = true, dilations = array<i64: 1, 1>, high = array<i64: 2, 0>, low = array<i64: 2, 0>, strides = array<i64: 1, 1>, window = array<i64: 5, 1>} : (tensor<1x20x20x8xf32>) -> tensor<1x20x20x8xf32>
+      %1 = prim.pool max %0 sizes() {channels_last = true, dilations = array<i64: 1, 1>, high = array<i64: 0, 2>, low = array<i64: 0, 2>, strides = array<i64: 1, 1>, window = array<i64: 1, 5>} : (tensor<1x20x20x8xf32>) -> tensor<1x20x20x8xf32>
+      return %1 : tensor<1x20x20x8xf32>
     }
     ```
 

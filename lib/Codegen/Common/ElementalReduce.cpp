@@ -103,7 +103,12 @@ Value Elemental::evalReduce(Operation *op, ArrayRef<Coord> at) {
   return level({});
 }
 
-Value Elemental::evalPool(prim::PoolOp o, ArrayRef<Coord> at) {
+Value Elemental::evalPoolOfLine(prim::PoolOp o, ArrayRef<Coord> at) {
+  return evalPool(o, at, o.getWindow().size() - 1);
+}
+
+/// Along the first axes of the window; the others' coordinates are those of x.
+Value Elemental::evalPool(prim::PoolOp o, ArrayRef<Coord> at, unsigned axes) {
   Type e = tensorType(o.getX()).getElementType();
   unsigned first = o.getChannelsLast() ? 1 : 2;
   TypedAttr neutral = neutralElement(o.getKind(), e);
@@ -130,7 +135,7 @@ Value Elemental::evalPool(prim::PoolOp o, ArrayRef<Coord> at) {
                                   neutralVector(*this, neutral));
     return emitCombine(b, o.getKind(), e, carried, v);
   };
-  return carryPoints(*this, o.getWindow(), init, point);
+  return carryPoints(*this, o.getWindow().take_front(axes), init, point);
 }
 
 /// x * y + sum, each widened to the type that the sum is kept in.

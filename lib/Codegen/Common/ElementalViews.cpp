@@ -64,7 +64,7 @@ Value Elemental::evalView(Operation *op, ArrayRef<Coord> at) {
       .Case<prim::TakeOp, prim::TakeAlongOp, prim::GatherNdOp>(
           [&](auto o) { return evalIndexing(o, at); })
       .Case([&](prim::ReduceOp o) { return evalReduce(o, at); })
-      .Case([&](prim::PoolOp o) { return evalPool(o, at); })
+      .Case([&](prim::PoolOp o) { return evalPool(o, at, o.getWindow().size()); })
       .Case([&](prim::DotOp o) { return evalDot(o, at); })
       .Case([&](prim::ConvOp o) { return evalConv(o, at); })
       .Case([&](prim::RandomBitsOp o) { return evalRandom(o, at); })

@@ -4,7 +4,8 @@
 // where operands lie across them (#cpu.loop_schedule); inside, vectors of neighbouring points, then
 // single points. The points of the axes behind, few, are done together and stored interleaved.
 // Where the last axis is put together from pieces, a row is done piece by piece (LoopPieces.cpp);
-// a long piece that lies in an operand as it is stored is copied (CopiedRuns.cpp). Where it joins
+// a long piece that lies in an operand as it is stored is copied (CopiedRuns.cpp). Windows of a
+// pool are taken from lines that are made of its rows before (WindowLines.cpp). Where a row joins
 // lines point by point and begins or ends among them, it is made of vectors of each line.
 //
 // Where the result lies over no operand, points may be done twice: the last block of rows, and the
@@ -15,6 +16,7 @@
 #include "LoopPieces.h"
 #include "PastCaches.h"
 #include "PeriodicLines.h"
+#include "WindowLines.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Analysis/InPlace.h"
@@ -28,15 +30,18 @@ namespace {
 
 class LoopEmitter {
 public:
-  LoopEmitter(KernelFrame &f, cpu::LoopScheduleAttr schedule, bool pastCaches)
-      : f(f), out(f.results[0]), axis(schedule.getAxis()), blockAxis(schedule.getBlockAxis()),
-        lanes(schedule.getLanes()), chunk(schedule.getChunk()), blockRows(schedule.getBlockRows()),
-        copiedPoints(schedule.getCopiedPoints()), pastCaches(pastCaches),
+  LoopEmitter(KernelFrame &f, cpu::LoopScheduleAttr schedule, bool pastCaches, WindowLines *lines)
+      : f(f), windows(lines), out(f.results[0]), axis(schedule.getAxis()),
+        blockAxis(schedule.getBlockAxis()), lanes(schedule.getLanes()), chunk(schedule.getChunk()),
+        blockRows(schedule.getBlockRows()), copiedPoints(schedule.getCopiedPoints()),
+        pastCaches(pastCaches),
         innerPoints(pointsAfter(cast<RankedTensorType>(f.launch.getResultTypes()[0]), axis)),
         mayRepeat(overwritableInputs(f.launch).empty()) {
     if (axis + 1 == out.extents.size()) {
-      pieces = piecesOf(f.launch);
-      openPieces = openPiecesOf(f.launch);
+      if (!windows) {
+        pieces = piecesOf(f.launch);
+        openPieces = openPiecesOf(f.launch);
+      }
       phases = phasedLines(f.launch);
       if (axis > 0)
         inner = innerRows(f.launch);
@@ -44,10 +49,18 @@ public:
     }
   }
   void emitTask(Value task);
+  /// Tasks [begin, end): of so many at a time the lines of their windows come first.
+  void emitWithLines(Value begin, Value end);
   /// Runs of as many points, each of neighbours along the innermost axes.
   void store(ArrayRef<Coords> points, size_t run);
 
 private:
+  /// A run of points along the axis of a row, or of a block of rows.
+  struct Run {
+    Coords outer;
+    Value low, high;
+  };
+  Run runOf(Value task);
   void widenBorders();
   void emitRow(const Coords &outer, Value low, Value high);
   void storeRow(const Coords &outer, ArrayRef<Value> places);
@@ -67,6 +80,7 @@ private:
   void emitFullBlock(const Coords &outer, Value first, Value low, Value high);
 
   KernelFrame &f;
+  WindowLines *windows; ///< null: each point takes its windows from memory
   const Memory &out;
   unsigned axis, blockAxis, lanes;
   int64_t chunk, blockRows;
@@ -100,7 +114,7 @@ void LoopEmitter::store(ArrayRef<Coords> points, size_t run) {
       f.e.storeAll(memory, points.slice(first, run), ArrayRef(values).slice(first, run));
 }
 
-void LoopEmitter::emitTask(Value task) {
+LoopEmitter::Run LoopEmitter::runOf(Value task) {
   Value line = out.extents[axis], points = f.e.index(chunk);
   SmallVector<Value> outer(ArrayRef(out.extents).take_front(axis));
   if (blockRows > 1)
@@ -116,7 +130,29 @@ void LoopEmitter::emitTask(Value task) {
     low = f.e.index(0);
     high = line;
   }
-  blockRows > 1 ? emitBlock(at, low, high) : emitRow(at, low, high);
+  return {at, low, high};
+}
+
+void LoopEmitter::emitTask(Value task) {
+  Run run = runOf(task);
+  blockRows > 1 ? emitBlock(run.outer, run.low, run.high) : emitRow(run.outer, run.low, run.high);
+}
+
+void LoopEmitter::emitWithLines(Value begin, Value end) {
+  constexpr int64_t together = WindowLines::kTogether;
+  f.loop(begin, end, together, [&](Value first) {
+    Value behind = f.minIndex(f.e.addIndex(first, f.e.index(together)), end);
+    f.loop(first, behind, 1, [&](Value task) {
+      Run run = runOf(task);
+      windows->choose(f.e.subIndex(task, first), run.low);
+      windows->fill(run.outer, run.high);
+    });
+    f.loop(first, behind, 1, [&](Value task) {
+      Run run = runOf(task);
+      windows->choose(f.e.subIndex(task, first), run.low);
+      emitRow(run.outer, run.low, run.high);
+    });
+  });
 }
 
 /// The pixels of a line whose windows reach over the image are few: a vector with masked reads does
@@ -345,8 +381,13 @@ void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Val
 
 bool tcc::codegen::emitLoopKernel(KernelFrame &f, cpu::LoopScheduleAttr schedule) {
   keepPeriods(f, schedule.getLanes());
+  std::optional<WindowLines> lines;
+  if (schedule.getWindowLines())
+    lines.emplace(f, schedule.getChunk());
   auto emit = [&](bool pastCaches) {
-    LoopEmitter emitter(f, schedule, pastCaches);
+    LoopEmitter emitter(f, schedule, pastCaches, lines ? &*lines : nullptr);
+    if (lines)
+      return emitter.emitWithLines(f.begin, f.end);
     f.loop(f.begin, f.end, 1, [&](Value task) {
       f.results[0].extents.empty() ? emitter.store(Coords(), 1) : emitter.emitTask(task);
     });

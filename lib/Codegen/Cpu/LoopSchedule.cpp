@@ -15,6 +15,7 @@
 #include "Moves.h"
 #include "PastCaches.h"
 #include "PeriodicLines.h"
+#include "WindowLines.h"
 #include "tcc/Analysis/AccessMap.h"
 #include "tcc/Analysis/PlanarConv.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
@@ -435,8 +436,8 @@ static kernel::Schedule scheduleOf(kernel::LaunchOp launch, int64_t joined, cons
   if (type.getRank() == 0)
     return cpu::LoopScheduleAttr::get(context, /*lanes=*/1, /*axis=*/0, kMostPoints,
                                       /*grain=*/1, /*block_axis=*/0, /*block_rows=*/1,
-                                      /*copied_points=*/std::nullopt, /*past_caches=*/false,
-                                      joined);
+                                      /*copied_points=*/std::nullopt, /*past_caches=*/false, joined,
+                                      /*window_lines=*/false);
   int64_t axis = type.getRank() - 1, innerPoints = 1;
   while (axis > 0) {
     int64_t extent = type.getDimSize(axis), next = type.getDimSize(axis - 1);
@@ -463,7 +464,8 @@ static kernel::Schedule scheduleOf(kernel::LaunchOp launch, int64_t joined, cons
   int64_t grain = std::max<int64_t>(1, kGrainPoints / (points * block.rows * work));
   unsigned lanes =
       reduces && block.rows == 1 ? reductionLanes(launch, cpu) : pointLanes(launch, cpu);
-  lanes = lanesFor(lanes, extent);
+  bool windowLines = block.rows == 1 && axis + 1 == type.getRank() && !poolsOfLines(launch).empty();
+  lanes = windowLines && cpu.maskedMemory ? lanesOfLine(lanes, extent) : lanesFor(lanes, extent);
   // With an open extent a whole chunk is the longest run.
   int64_t shortest = leastCopied(launch), longest = ShapedType::isDynamic(extent) ? chunk : points;
   bool copies = copied && lanes > 1 && axis + 1 == type.getRank() && longest >= shortest;
@@ -471,7 +473,7 @@ static kernel::Schedule scheduleOf(kernel::LaunchOp launch, int64_t joined, cons
   bool pastCaches = innerPoints == 1 && wholeLines && lanes > 1 && pointsOutgrowCaches(launch, cpu);
   return cpu::LoopScheduleAttr::get(context, lanes, axis, chunk, grain, block.axis, block.rows,
                                     copies ? std::optional(shortest) : std::nullopt, pastCaches,
-                                    joined);
+                                    joined, windowLines);
 }
 
 kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTarget &cpu) {

@@ -48,6 +48,7 @@ private:
   }
   void countMemory();
   void countOperator(Operation *op);
+  double elementsOfWindow(prim::PoolOp pool);
   void countElementwise(Operation *op);
   void countProduct(double rows, double depth, double columns, double entries, Operation *op);
   void countDot(prim::DotOp dot);
@@ -87,6 +88,17 @@ void LaunchCosts::countMemory() {
                   : bytes <= shares * static_cast<double>(cpu.l3Bytes) ? CpuCost::SharedByte
                                                                        : CpuCost::FarByte;
   of(where) += bytes;
+}
+
+/// Elements that are read for each of a pool's results.
+double LaunchCosts::elementsOfWindow(prim::PoolOp pool) {
+  auto schedule = dyn_cast<cpu::LoopScheduleAttr>(launch.getScheduleAttr());
+  if (!schedule || !schedule.getWindowLines())
+    return typicalElements(pool.getWindow());
+  auto last = static_cast<double>(pool.getWindow().back());
+  return typicalElements(pool.getWindow().drop_back()) *
+             static_cast<double>(pool.getStrides().back()) +
+         last;
 }
 
 void LaunchCosts::countElementwise(Operation *op) {
@@ -183,7 +195,7 @@ void LaunchCosts::countOperator(Operation *op) {
       })
       .Case([&](prim::CumulativeOp) { of(CpuCost::Divide) += vectors(result, elements); })
       .Case([&](prim::PoolOp pool) {
-        of(CpuCost::Simple) += vectors(result, elements * typicalElements(pool.getWindow()));
+        of(CpuCost::Simple) += vectors(result, elements * elementsOfWindow(pool));
       })
       .Case([&](prim::TakeOp take) {
         bool single = take.getAxis() + 1 == uint64_t(tensorType(take.getX()).getRank());

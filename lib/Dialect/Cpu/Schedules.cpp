@@ -24,7 +24,7 @@ using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 LogicalResult LoopScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t axis,
                                        int64_t chunk, int64_t grain, int64_t blockAxis,
                                        int64_t blockRows, std::optional<int64_t> copiedPoints, bool,
-                                       int64_t joinedAxes) {
+                                       int64_t joinedAxes, bool windowLines) {
   if (failed(verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut},
                                      {"axis", axis, 0},
                                      {"chunk", chunk},
@@ -38,6 +38,8 @@ LogicalResult LoopScheduleAttr::verify(EmitError emitError, int64_t lanes, int64
     return emitError() << "block_axis is " << blockAxis << ", which is not before axis " << axis;
   if (blockRows > 1 && copiedPoints)
     return emitError() << "a block of rows is read across, so that no run of them is copied";
+  if (blockRows > 1 && windowLines)
+    return emitError() << "a block of rows has no line of its own for windows";
   return success();
 }
 

@@ -11,6 +11,10 @@
 // them in vectors. With the results as lanes each element is a lane's own access, but for steps of
 // few.
 //
+// Of planes, channels first, neither that nor what follows is needed: their kernel reduces the rows
+// that a line's windows see first, and keeps what it makes of them in the first cache
+// (Codegen/Cpu/WindowLines.cpp).
+//
 // Where results lie some elements apart and their lines are short, lanes along a line would each
 // have an access of their own, or there would be none. Turned so that channels come last, channels
 // are the lanes, and each tap of a window is a vector.
@@ -42,6 +46,14 @@ static bool isOfParts(prim::PoolOp op) {
         x.getDimSize(axis + 2) != result.getDimSize(axis + 2) * window)
       return false;
   return true;
+}
+
+/// Whether kernels of points reduce all axes but the last first, a line at a time: of planes
+/// nothing is left to gain.
+static bool isOfLines(prim::PoolOp op) {
+  auto isLong = [](int64_t window) { return window > 1; };
+  return !op.getChannelsLast() && op.getWindow().back() > 1 &&
+         llvm::count_if(op.getWindow().drop_back(), isLong) == 1;
 }
 
 /// Whether fewer elements are read, for each result, where the axes come one after the other.
@@ -114,6 +126,8 @@ public:
     for (prim::PoolOp op : pools)
       if (isOfParts(op))
         reduceParts(op);
+      else if (isOfLines(op))
+        continue;
       else if (separates(op))
         separate(op);
       else if (isWorthTurning(op))

@@ -21,6 +21,13 @@ func.func @f() attributes {s = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 6
 
 // -----
 
+// expected-error @+1 {{a block of rows has no line of its own for windows}}
+func.func @f() attributes {s = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 64, grain = 1, block_axis = 0, block_rows = 4, window_lines = true>} {
+  return
+}
+
+// -----
+
 // expected-error @+1 {{kept is -1, at least 0}}
 func.func @f() attributes {s = #cpu.row_schedule<lanes = 8, grain = 1, kept = -1>} {
   return

@@ -86,6 +86,10 @@ public:
   mlir::Value evalConvWeight(prim::ConvOp op, llvm::ArrayRef<Coord> at,
                              llvm::ArrayRef<mlir::Value> k);
 
+  /// What a pool, channels first, makes of a window along all axes but the last, at a column of
+  /// its operand's.
+  mlir::Value evalPoolOfLine(prim::PoolOp op, llvm::ArrayRef<Coord> at);
+
   /// The extent of an axis of a value in the region.
   mlir::Value extent(mlir::Value value, unsigned axis);
   /// A host scalar of the region, computed inside the kernel.
@@ -123,7 +127,7 @@ private:
                                llvm::function_ref<mlir::Value(int64_t)> element);
   mlir::Value evalConstant(prim::ConstantOp op, llvm::ArrayRef<Coord> at);
   mlir::Value evalReduce(mlir::Operation *op, llvm::ArrayRef<Coord> at);
-  mlir::Value evalPool(prim::PoolOp op, llvm::ArrayRef<Coord> at);
+  mlir::Value evalPool(prim::PoolOp op, llvm::ArrayRef<Coord> at, unsigned axes);
   mlir::Value evalDot(prim::DotOp op, llvm::ArrayRef<Coord> at);
   mlir::Value evalConv(prim::ConvOp op, llvm::ArrayRef<Coord> at);
   Coords convInputAt(prim::ConvOp op, llvm::ArrayRef<Coord> at, llvm::ArrayRef<Coord> k,

@@ -32,14 +32,17 @@ def Cpu_LoopScheduleAttr : Cpu_ScheduleAttr<"LoopSchedule", "loop_schedule"> {
     thread. Where `copied_points` is given, runs of at least that many points that lie in an operand
     as they are stored are copied as bytes. With `past_caches` results that outgrow the caches go
     to memory without them, where they lie as whole lines. The last `joined_axes` of the results, of
-    which some are open, are one for the kernel's code, and for the other fields here.
+    which some are open, are one for the kernel's code, and for the other fields here. With
+    `window_lines` the windows of pools are reduced along all axes but the last first, for a line of
+    points at a time.
 
         #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 4>
   }];
   let parameters = (ins "int64_t":$lanes, Cpu_DefaultInt<"0">:$axis, "int64_t":$chunk, "int64_t":$grain,
                         Cpu_DefaultInt<"0">:$block_axis, Cpu_DefaultInt<"1">:$block_rows,
                         Cpu_OptionalInt:$copied_points, DefaultValuedParameter<"bool", "false">:$past_caches,
-                        Cpu_DefaultInt<"1">:$joined_axes);
+                        Cpu_DefaultInt<"1">:$joined_axes,
+                        DefaultValuedParameter<"bool", "false">:$window_lines);
 }
 
 def Cpu_RowScheduleAttr : Cpu_ScheduleAttr<"RowSchedule", "row_schedule"> {
