@@ -2,6 +2,8 @@
 // RUN: tcc-opt %s -tcc-codegen-expand-math=loses-nan | FileCheck %s --check-prefix=NAN
 // RUN: tcc-opt %s -tcc-codegen-expand-math=has-scalar-lanes | FileCheck %s --check-prefix=LANES
 // RUN: tcc-opt %s -tcc-codegen-expand-math=bfloat-conversion=none | FileCheck %s --check-prefix=BF16
+// RUN: tcc-opt %s -tcc-codegen-expand-math=has-avx2 | FileCheck %s --check-prefix=AVX2
+// RUN: tcc-opt %s -tcc-codegen-expand-math=has-avx512 | FileCheck %s --check-prefix=AVX512
 
 // An elementary function is arithmetic on the same vector; nothing is called.
 // CHECK-LABEL: func.func @exponential
@@ -221,4 +223,19 @@ func.func @rounded_halves(%x: vector<8xf16>) -> vector<8xf16> {
   %0 = math.floor %wide : vector<8xf32>
   %1 = arith.truncf %0 : vector<8xf32> to vector<8xf16>
   return %1 : vector<8xf16>
+}
+
+// erf picks the coefficients of its interval where the target has an instruction for that, and adds x last around 0.
+// AVX2-LABEL: func.func @error_function
+// AVX2-COUNT-16: llvm.call_intrinsic "llvm.x86.avx2.permps"
+// AVX2-NOT: permps
+// AVX2: arith.select
+// AVX2: return
+// AVX512-LABEL: func.func @error_function
+// AVX512-COUNT-6: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.ps.512"
+// AVX512-NOT: vpermi2var
+// AVX512: return
+func.func @error_function(%x: vector<16xf32>) -> vector<16xf32> {
+  %0 = math.erf %x : vector<16xf32>
+  return %0 : vector<16xf32>
 }

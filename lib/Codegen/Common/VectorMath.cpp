@@ -15,6 +15,8 @@
 #include "mlir/IR/Matchers.h"
 #include "tcc/Codegen/Common/NarrowTypes.h"
 #include "tcc/Target/Cpu.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tcc {
@@ -291,6 +293,7 @@ public:
   explicit ExpandMathPass(const ExpandMathOptions &options) {
     hasFma = options.hasFma;
     hasAvx512 = options.hasAvx512;
+    hasAvx2 = options.hasAvx2;
     hasHalfConversion = options.hasHalfConversion;
     bfloatConversion = options.bfloatConversion;
     losesNan = options.losesNan;
@@ -299,6 +302,7 @@ public:
 
   void runOnOperation() override {
     ExpandMathOptions options{hasFma, hasAvx512, hasHalfConversion, bfloatConversion};
+    options.hasAvx2 = hasAvx2;
     options.losesNan = losesNan;
     options.hasScalarLanes = hasScalarLanes;
     expandMath(getOperation(), options);
@@ -315,6 +319,8 @@ ExpandMathOptions ExpandMathOptions::forTarget(const CpuTarget &cpu) {
   ExpandMathOptions options;
   options.hasFma = cpu.fma;
   options.hasAvx512 = x86 && cpu.vectorBits >= 512;
+  options.hasAvx2 = x86 && cpu.fma && !options.hasAvx512 &&
+                    llvm::is_contained(llvm::split(cpu.required, ','), StringRef("avx2"));
   options.hasHalfConversion = cpu.halfConversion;
   options.bfloatConversion = bfloat;
   options.losesNan = x86;

@@ -223,11 +223,14 @@ Fp scale(Fp x, Fp n) {
 }
 
 bool hasLookup(Fp x) { return x.e->options.hasAvx512 && !x.isF64(); }
+bool hasShortLookup(Fp x) { return x.e->options.hasAvx2 && !x.isF64(); }
 
 // Fewer lanes than an instruction has are done with others beside them: a function has one value
 // for an argument, in however many lanes.
 Fp lookup(Int i, ArrayRef<double> table) {
-  constexpr int64_t chunk = 16;
+  constexpr int64_t shortChunk = 8, longChunk = 16;
+  bool isShort = table.size() == shortChunk;
+  int64_t chunk = isShort ? shortChunk : longChunk;
   ImplicitLocOpBuilder &b = i.e->builder;
   auto type = dyn_cast<VectorType>(i.type());
   Type f32 = b.getF32Type(), i32 = b.getI32Type();
@@ -247,7 +250,7 @@ Fp lookup(Int i, ArrayRef<double> table) {
     SmallVector<float> values(entries.begin(), entries.end());
     return arith::ConstantOp::create(b, DenseElementsAttr::get(part, ArrayRef(values)));
   };
-  Value low = half(table.take_front(chunk)), high = half(table.drop_front(chunk));
+  Value low = half(table.take_front(chunk)), high = isShort ? low : half(table.drop_front(chunk));
   auto slice = [&](Value v, int64_t at, int64_t count) -> Value {
     if (cast<VectorType>(v.getType()).getNumElements() == count)
       return v;
@@ -256,10 +259,12 @@ Fp lookup(Int i, ArrayRef<double> table) {
   };
   Value result;
   for (int64_t at = 0; at < padded; at += chunk) {
+    StringRef name = isShort ? "llvm.x86.avx2.permps" : "llvm.x86.avx512.vpermi2var.ps.512";
+    Value places = slice(numbers, at, chunk);
+    auto operands =
+        isShort ? SmallVector<Value>{low, places} : SmallVector<Value>{low, places, high};
     Value picked =
-        LLVM::CallIntrinsicOp::create(b, part, b.getStringAttr("llvm.x86.avx512.vpermi2var.ps.512"),
-                                      ValueRange{low, slice(numbers, at, chunk), high})
-            .getResult(0);
+        LLVM::CallIntrinsicOp::create(b, part, b.getStringAttr(name), operands).getResult(0);
     if (padded == chunk) {
       result = picked;
       break;

@@ -156,7 +156,10 @@ Fp scale(Fp x, Fp n);
 
 /// The target picks lanes from a table of 32 by an instruction (AVX-512), of f32.
 bool hasLookup(Fp x);
-/// Entry i of a table of 32, of an `i` whose lowest five bits count, where `hasLookup`.
+/// The same from a table of 8 (AVX2).
+bool hasShortLookup(Fp x);
+/// Entry i of a table of 32 where `hasLookup`, of 8 where `hasShortLookup`; the lowest bits of `i`
+/// count.
 Fp lookup(Int i, llvm::ArrayRef<double> table);
 
 /// Whether `m` holds in any lane.

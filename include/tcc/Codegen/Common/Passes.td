@@ -34,6 +34,7 @@ def ExpandMathPass : Tcc_Pass<"tcc-codegen-expand-math"> {
   let options = [
     Option<"hasFma", "has-fma", "bool", "true", "The target has fused multiply-add">,
     Option<"hasAvx512", "has-avx512", "bool", "false", "The target has AVX-512">,
+    Option<"hasAvx2", "has-avx2", "bool", "false", "The target has AVX2 and fused multiply-add, and no AVX-512">,
     Option<"hasHalfConversion", "has-half-conversion", "bool", "true", "The target converts f16 vectors">,
     Option<"hasScalarLanes", "has-scalar-lanes", "bool", "false", "Lanes are registers of their own">,
     Option<"losesNan", "loses-nan", "bool", "false", "The target's instructions for extremes lose a NaN">,

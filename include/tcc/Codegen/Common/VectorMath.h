@@ -42,6 +42,8 @@ struct ExpandMathOptions {
   /// How the target rounds vectors of f32 to bf16: not at all, like f16; with an instruction that
   /// takes subnormals for zero (x86), which are then looked for; or as IEEE asks.
   enum class BfloatConversion { None, Flushing, Exact } bfloatConversion = BfloatConversion::Exact;
+  /// The target has AVX2, fused multiply-adds and no more: registers of 256 bits.
+  bool hasAvx2 = false;
   /// What is only rounded to 16 bits afterwards is computed to 17 (VectorMathRough.cpp).
   bool roughWhereNarrowed = false;
   /// The target has an instruction for 2^x in f32, with a relative error of 2^-22.
