@@ -23,9 +23,9 @@ func.func @long(%q: tensor<16x4096x128xbf16>, %k: tensor<16x4096x128xbf16>, %v: 
   return
 }
 
-// Few keys are one turn, and no more of them past the last one than a step.
+// Few keys are one turn, and no more of them past the last one than a step; of many heads, all queries are a tile.
 // CHECK-LABEL: @uneven
-// CHECK: sm_90a = <form = wgmma_attention, threads = 384, rows = 128, columns = 208,
+// CHECK: sm_90a = <form = wgmma_attention, threads = 512, vectors = 2, rows = 256, columns = 208,
 func.func @uneven(%q: tensor<384x197x64xf16>, %k: tensor<384x197x64xf16>, %v: tensor<384x197x64xf16>) {
   %0 = kernel.launch attention "attention" ins(%q, %k, %v : tensor<384x197x64xf16>, tensor<384x197x64xf16>, tensor<384x197x64xf16>) sizes() {
   ^bb0(%a: tensor<384x197x64xf16>, %b: tensor<384x197x64xf16>, %c: tensor<384x197x64xf16>):
@@ -42,6 +42,28 @@ func.func @uneven(%q: tensor<384x197x64xf16>, %k: tensor<384x197x64xf16>, %v: te
     %11 = prim.cast %10 : (tensor<384x197x64xf32>) -> tensor<384x197x64xf16>
     kernel.yield %11 : tensor<384x197x64xf16>
   } -> tensor<384x197x64xf16>
+  return
+}
+
+// Of few heads, half of them are.
+// CHECK-LABEL: @uneven_few
+// CHECK: sm_90a = <form = wgmma_attention, threads = 384, rows = 128, columns = 208,
+func.func @uneven_few(%q: tensor<140x197x64xf16>, %k: tensor<140x197x64xf16>, %v: tensor<140x197x64xf16>) {
+  %0 = kernel.launch attention "attention" ins(%q, %k, %v : tensor<140x197x64xf16>, tensor<140x197x64xf16>, tensor<140x197x64xf16>) sizes() {
+  ^bb0(%a: tensor<140x197x64xf16>, %b: tensor<140x197x64xf16>, %c: tensor<140x197x64xf16>):
+    %1 = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<140x197x64xf16>, tensor<140x197x64xf16>) -> tensor<140x197x197xf32>
+    %2 = prim.reduce max %1 [2] : (tensor<140x197x197xf32>) -> tensor<140x197xf32>
+    %3 = prim.broadcast %2 axes [0, 1] sizes() : (tensor<140x197xf32>) -> tensor<140x197x197xf32>
+    %4 = prim.sub %1, %3 : (tensor<140x197x197xf32>, tensor<140x197x197xf32>) -> tensor<140x197x197xf32>
+    %5 = prim.exp %4 : (tensor<140x197x197xf32>) -> tensor<140x197x197xf32>
+    %6 = prim.reduce sum %5 [2] : (tensor<140x197x197xf32>) -> tensor<140x197xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes() : (tensor<140x197xf32>) -> tensor<140x197x197xf32>
+    %8 = prim.div %5, %7 : (tensor<140x197x197xf32>, tensor<140x197x197xf32>) -> tensor<140x197x197xf32>
+    %9 = prim.cast %8 : (tensor<140x197x197xf32>) -> tensor<140x197x197xf16>
+    %10 = prim.dot %9, %c batch [0] x [0] contract [2] x [1] : (tensor<140x197x197xf16>, tensor<140x197x64xf16>) -> tensor<140x197x64xf32>
+    %11 = prim.cast %10 : (tensor<140x197x64xf32>) -> tensor<140x197x64xf16>
+    kernel.yield %11 : tensor<140x197x64xf16>
+  } -> tensor<140x197x64xf16>
   return
 }
 

@@ -102,6 +102,30 @@ static std::optional<RankedChoice> wgmmaChoice(ScheduleChoice s, const BoxedAtte
                              double(singles) * (keys * alone + kTile)};
 }
 
+/// All queries of a head in one tile, whose parts three warp groups take in turns: keys and values
+/// come once, and one group has its scores while others have exponentials. None where two groups
+/// with tiles of their own should take less.
+static std::optional<RankedChoice> scheduleTurns(const ScheduleChoice &s,
+                                                 const BoxedAttention &attention, int64_t keys,
+                                                 const GpuArch &arch) {
+  // As an H200 takes them, in units of a tile of 128 queries; scores of so many keys fit registers.
+  constexpr double kTile = 1.57;
+  constexpr unsigned kGroups = 3, kParts = 4, kStages = 2;
+  constexpr int64_t kMostKeys = 208;
+  BoxedAttentionTile tile(attention, kParts * BoxedAttentionTile::groupRows, unsigned(keys),
+                          kStages, kGroups);
+  int64_t heads = attention.batches * attention.otherRows;
+  auto roundsOf = [&](int64_t tiles) {
+    return double(llvm::divideCeil(tiles, arch.multiprocessors));
+  };
+  bool fits = llvm::divideCeil(attention.rows, BoxedAttentionTile::groupRows) == kParts &&
+              keys <= kMostKeys &&
+              tile.held(attention) + BoxedAttentionTile::otherRegisters <= tile.registers(1);
+  if (!fits || kTile * roundsOf(heads) > roundsOf(2 * heads))
+    return std::nullopt;
+  return wgmmaChoice(s, attention, tile, arch);
+}
+
 /// The most keys at a time that registers and shared memory hold, all where they are few, and no
 /// more of them past the last key than need be.
 static std::optional<RankedChoice>
@@ -117,7 +141,7 @@ scheduleWgmma(const ScheduleChoice &s, const BoxedAttention &attention, const Gp
   auto choose = [&](unsigned groups, int64_t keys) {
     int64_t rows = int64_t(groups) * BoxedAttentionTile::groupRows;
     auto in = [&](unsigned queryStages) {
-      BoxedAttentionTile tile(attention, unsigned(rows), unsigned(keys), queryStages);
+      BoxedAttentionTile tile(attention, unsigned(rows), unsigned(keys), queryStages, groups);
       return wgmmaChoice(s, attention, tile, arch);
     };
     std::optional<RankedChoice> one = in(1), two = in(2);
@@ -147,11 +171,15 @@ scheduleWgmma(const ScheduleChoice &s, const BoxedAttention &attention, const Gp
   if (small && (!wide || small->cost < kSurely * wide->cost))
     return small;
   // One turn for all keys: 197 take 19.6 us in a batch of 384 heads, and 20.7 in two turns.
-  if (wide && !isBounded && allKeys > kMostKeys && allKeys <= kAllKeys)
-    if (auto all = choose(2, allKeys)) {
+  if (wide && !isBounded && allKeys > kMostKeys && allKeys <= kAllKeys) {
+    auto all = scheduleTurns(s, attention, allKeys, arch);
+    if (!all)
+      all = choose(2, allKeys);
+    if (all) {
       all->cost = wide->cost;
       return all;
     }
+  }
   // Measured with heads of 64, causal: tiles of 64 queries in two or three blocks a multiprocessor
   // begin and end beside each other. Few keys at a time hide fewer, and take longer each: 512 keys
   // 15.9 us with 64 of them, 18.2 with 128 and 17.7 in tiles of 128 queries, 4096 keys 88.5, 81.7

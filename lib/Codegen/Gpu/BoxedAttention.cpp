@@ -137,9 +137,9 @@ static unsigned registersAtStart(unsigned threads) {
 
 unsigned BoxedAttentionTile::registers(unsigned resident) const {
   constexpr unsigned kMost = 240, kUnit = 8;
-  unsigned groups = consumers() + 1;
+  unsigned groups = consumers + 1;
   unsigned all = std::min(registersAtStart(threads() * resident), kMost) * groups;
-  return std::min<unsigned>(kMost, llvm::alignDown((all - fetchRegisters) / consumers(), kUnit));
+  return std::min<unsigned>(kMost, llvm::alignDown((all - fetchRegisters) / consumers, kUnit));
 }
 
 unsigned BoxedAttentionTile::resident(const BoxedAttention &a) const {
@@ -157,8 +157,8 @@ unsigned BoxedAttentionTile::resident(const BoxedAttention &a) const {
 }
 
 BoxedAttentionTile::BoxedAttentionTile(const BoxedAttention &a, unsigned rows, unsigned keys,
-                                       unsigned queryStages)
-    : rows(rows), keys(keys), queryStages(queryStages) {
+                                       unsigned queryStages, unsigned consumers)
+    : rows(rows), keys(keys), queryStages(queryStages), consumers(consumers) {
   // Boxes of 64 columns, side by side.
   auto bytes = [](int64_t rows, int64_t columns) {
     return static_cast<unsigned>(rows * llvm::alignTo(columns, BoxOperand::columns) * 2);
@@ -166,4 +166,9 @@ BoxedAttentionTile::BoxedAttentionTile(const BoxedAttention &a, unsigned rows, u
   queryBytes = bytes(rows, a.depth);
   keyBytes = a.keysByInner ? bytes(keys, a.depth) : bytes(a.depth, keys);
   valueBytes = a.valuesByInner ? bytes(a.width, keys) : bytes(keys, a.width);
+}
+
+BoxedAttentionTile BoxedAttentionTile::of(Schedule schedule, const BoxedAttention &a) {
+  return {a, schedule.getRows(), schedule.getColumns(), schedule.getVectors(),
+          schedule.getThreads() / 128 - 1};
 }

@@ -43,20 +43,29 @@ struct BoxedAttentionTile {
 
   unsigned rows, keys;
   unsigned queryStages;                      ///< tiles of queries on their way: 1 or 2
+  unsigned consumers;                        ///< warp groups that multiply
   unsigned queryBytes, keyBytes, valueBytes; ///< of a stage
 
-  BoxedAttentionTile(const BoxedAttention &a, unsigned rows, unsigned keys, unsigned queryStages);
+  BoxedAttentionTile(const BoxedAttention &a, unsigned rows, unsigned keys, unsigned queryStages,
+                     unsigned consumers);
+  /// The one that a schedule names.
+  static BoxedAttentionTile of(Schedule schedule, const BoxedAttention &a);
 
-  unsigned consumers() const { return rows / groupRows; }
-  unsigned threads() const { return 128 * (consumers() + 1); }
+  /// Parts of a tile, one for each warp group, or in turns.
+  unsigned parts() const { return rows / groupRows; }
+  /// Whether warp groups take the parts of all tiles one after the other. Keys are one turn then.
+  bool inTurns() const { return parts() > consumers; }
+  unsigned threads() const { return 128 * (consumers + 1); }
   unsigned keyOffset() const { return queryStages * queryBytes; }
   unsigned valueOffset() const { return keyOffset() + stages * keyBytes; }
   unsigned barrierOffset() const { return valueOffset() + stages * valueBytes; }
   /// With room to begin at a multiple of 1024.
   unsigned sharedBytes() const { return barrierOffset() + 8 * barriers + 1024; }
   /// Values of 32 bits that a thread holds at once: scores, weights and results, and what scores
-  /// are evaluated from.
+  /// are evaluated from. Of one turn, weights are made of the scores before there are results.
   unsigned held(const BoxedAttention &a) const {
+    if (inTurns())
+      return std::max<unsigned>(keys / 2, keys / 4 + a.width / 2) + (a.isEvaluated() ? keys : 0);
     return keys / 2 + keys / 4 + a.width / 2 + (a.isEvaluated() ? keys : 0);
   }
   /// Blocks that share a multiprocessor: while one begins or ends, others multiply.

@@ -12,6 +12,9 @@
 // while that runs. The warp groups take turns at starting products (named barriers), so that one
 // computes weights while the other multiplies.
 //
+// Where all keys of a head are one turn, a tile may have all of its queries. The warp groups then
+// take its parts of 64 queries one after the other, and go on to the next tile's.
+//
 // Blocks of keys that no query of the tile sees are not visited, and those that all of its queries
 // see are not masked: the others come in turns of their own, first and last. The last block of
 // keys comes first, because it is the one with a diagonal or a tail to hide.
@@ -27,8 +30,7 @@ using namespace tcc::codegen::device;
 
 WgmmaAttentionEmitter::WgmmaAttentionEmitter(KernelFrame &f, const BoxedAttention &attention)
     : WordArithmetic(f), a(attention), form(attention.form),
-      t(attention, f.schedule.getRows(), f.schedule.getColumns(), f.schedule.getVectors()),
-      values(productFrom(f, form.values)),
+      t(BoxedAttentionTile::of(f.schedule, attention)), values(productFrom(f, form.values)),
       byValues{tensorType(form.scores.getLhs()).getElementType(), unsigned(attention.width)} {
   hasUpper = llvm::any_of(a.mask.bounds, [](const KeyBound &bound) { return bound.isUpper; });
   hasLower = llvm::any_of(a.mask.bounds, [](const KeyBound &bound) { return !bound.isUpper; });
@@ -70,33 +72,55 @@ Value WgmmaAttentionEmitter::tensorMap(unsigned which) {
   return f.function.getArgument(f.function.getNumArguments() - BoxedAttention::tensorMaps + which);
 }
 
-/// The block's tiles: one of each round, from one end of the blocks and from the other in turns,
-/// because tiles become shorter where they differ.
-void WgmmaAttentionEmitter::forTiles(function_ref<void()> body) {
+/// The tile of a round: from one end of the blocks and from the other in turns, because tiles
+/// become shorter where they differ.
+Value WgmmaAttentionEmitter::tileIn(Value round) {
+  Value isOdd = equal(band(round, 1), c(1));
+  Value place = arith::SelectOp::create(b, isOdd, sub(sub(grid, c(1)), block), block);
+  return add(arith::MulIOp::create(b, round, grid), place);
+}
+
+/// How many tiles the block has.
+Value WgmmaAttentionEmitter::rounds() {
   int64_t tiles = a.batches * a.otherRows * int64_t(llvm::divideCeil(a.rows, t.rows));
-  Value block = NVVM::BlockIdXOp::create(b, b.getI32Type());
-  Value grid = NVVM::GridDimXOp::create(b, b.getI32Type());
-  auto placeIn = [&](Value round) -> Value {
-    Value isOdd = equal(band(round, 1), c(1));
-    return arith::SelectOp::create(b, isOdd, sub(sub(grid, c(1)), block), block);
-  };
   Value whole = arith::DivUIOp::create(b, c(tiles), grid);
-  Value rest = sub(c(tiles), arith::MulIOp::create(b, whole, grid));
-  Value hasMore = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, placeIn(whole), rest);
-  Value rounds = add(whole, arith::ExtUIOp::create(b, b.getI32Type(), hasMore));
-  auto loop = scf::ForOp::create(b, c(0), rounds, c(1), ValueRange{c(0)});
+  Value hasMore = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tileIn(whole), c(tiles));
+  return add(whole, arith::ExtUIOp::create(b, b.getI32Type(), hasMore));
+}
+
+/// `number`: of the turns before.
+void WgmmaAttentionEmitter::prepareTile(Value round, Value tile, Value number) {
+  turnsBefore = number;
+  queryStage = t.queryStages == 1 ? c(0) : band(round, 1);
+  queryParity = t.queryStages == 1 ? band(round, 1) : band(shr(round, 1), 1);
+  prepareTask(tile);
+  prepareKeys();
+}
+
+/// The block's tiles, one of each round.
+void WgmmaAttentionEmitter::forTiles(function_ref<void()> body) {
+  auto loop = scf::ForOp::create(b, c(0), rounds(), c(1), ValueRange{c(0)});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value round = loop.getInductionVar();
-  turnsBefore = loop.getRegionIterArg(0);
-  queryStage = t.queryStages == 1 ? c(0) : band(round, 1);
-  queryParity = t.queryStages == 1 ? band(round, 1) : band(shr(round, 1), 1);
   f.e.nested([&] {
-    prepareTask(add(arith::MulIOp::create(b, round, grid), placeIn(round)));
-    prepareKeys();
+    prepareTile(round, tileIn(round), loop.getRegionIterArg(0));
     body();
   });
   scf::YieldOp::create(b, ValueRange{add(turnsBefore, blocks)});
+}
+
+/// The warp group's parts of the block's tiles, each of which is one turn.
+void WgmmaAttentionEmitter::forParts(function_ref<void()> body) {
+  auto loop = scf::ForOp::create(b, consumer, mul(rounds(), t.parts()), c(t.consumers));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value round = arith::DivUIOp::create(b, loop.getInductionVar(), c(t.parts()));
+  part = arith::RemUIOp::create(b, loop.getInductionVar(), c(t.parts()));
+  f.e.nested([&] {
+    prepareTile(round, tileIn(round), round);
+    body();
+  });
 }
 
 /// What a tile is. Neighbouring ones have queries of one head, so that its keys are read from
@@ -173,6 +197,8 @@ void WgmmaAttentionEmitter::prepare() {
   sharedAddress = address;
   tid = NVVM::ThreadIdXOp::create(b, b.getI32Type());
   warp = uniformWarp(b, tid);
+  block = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  grid = NVVM::GridDimXOp::create(b, b.getI32Type());
   f.when(equal(tid, c(0)), [&] {
     for (unsigned i = 0; i < BoxedAttention::tensorMaps; ++i)
       prefetchMap(b, tensorMap(i));
@@ -181,11 +207,11 @@ void WgmmaAttentionEmitter::prepare() {
     };
     for (unsigned i = 0; i < BoxedAttentionTile::stages; ++i) {
       init(barrier(Barrier::FullQueries, c(i)), 1);
-      init(barrier(Barrier::EmptyQueries, c(i)), t.consumers());
+      init(barrier(Barrier::EmptyQueries, c(i)), t.parts());
       init(barrier(Barrier::FullKeys, c(i)), 1);
       init(barrier(Barrier::FullValues, c(i)), 1);
-      init(barrier(Barrier::EmptyKeys, c(i)), t.consumers());
-      init(barrier(Barrier::EmptyValues, c(i)), t.consumers());
+      init(barrier(Barrier::EmptyKeys, c(i)), t.parts());
+      init(barrier(Barrier::EmptyValues, c(i)), t.parts());
     }
     NVVM::FenceMbarrierInitOp::create(b);
   });
@@ -306,17 +332,17 @@ constexpr int64_t kFirstTurnBarrier = 4, kTurnThreads = 256;
 
 /// Waits until the warp group before has started its products.
 void WgmmaAttentionEmitter::awaitTurn() {
-  if (t.consumers() == 1)
+  if (t.consumers == 1)
     return;
   NVVM::BarrierOp::create(b, Type(), add(consumer, c(kFirstTurnBarrier)), c(kTurnThreads),
                           NVVM::BarrierReductionAttr(), Value());
 }
 
 void WgmmaAttentionEmitter::passTurn() {
-  if (t.consumers() == 1)
+  if (t.consumers == 1)
     return;
   Value next = add(consumer, c(1));
-  Value wraps = equal(next, c(t.consumers()));
+  Value wraps = equal(next, c(t.consumers));
   next = arith::SelectOp::create(b, wraps, c(0), next);
   NVVM::BarrierArriveOp::create(b, add(next, c(kFirstTurnBarrier)), c(kTurnThreads));
 }
@@ -358,14 +384,18 @@ void WgmmaAttentionEmitter::compute() {
   lane = band(tid, 31);
   leads = equal(band(tid, 127), c(0));
   // The first group begins. After each tile it is its turn again.
-  f.when(equal(consumer, c(t.consumers() - 1)), [&] { passTurn(); });
-  forTiles([&] { computeTile(); });
+  f.when(equal(consumer, c(t.consumers - 1)), [&] { passTurn(); });
+  part = consumer;
+  if (t.inTurns())
+    forParts([&] { computeTile(); });
+  else
+    forTiles([&] { computeTile(); });
 }
 
 void WgmmaAttentionEmitter::computeTile() {
   prepareThread();
   constexpr int64_t kGroupBytes = int64_t(BoxedAttentionTile::groupRows) * BoxOperand::columns * 2;
-  Value queries = add(mul(queryStage, t.queryBytes), mul(consumer, kGroupBytes));
+  Value queries = add(mul(queryStage, t.queryBytes), mul(part, kGroupBytes));
   left = WgmmaOperand::at(b, add(sharedAddress, queries), int64_t(t.rows) * BoxOperand::columns * 2,
                           /*byInner=*/true);
   Value first = c(0), stage = stageOf(first);
@@ -413,8 +443,7 @@ void WgmmaAttentionEmitter::run() {
 
 void device::emitWgmmaAttentionKernel(KernelFrame &f) {
   BoxedAttention attention = *boxedAttention(f.launch);
-  BoxedAttentionTile tile(attention, f.schedule.getRows(), f.schedule.getColumns(),
-                          f.schedule.getVectors());
+  auto tile = BoxedAttentionTile::of(f.schedule, attention);
   f.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       f.b.getI32IntegerAttr(static_cast<int32_t>(tile.resident(attention))));
   WgmmaAttentionEmitter(f, attention).run();

@@ -39,6 +39,10 @@ private:
   // WgmmaAttention.cpp: the block and its pipeline.
   void prepare();
   void forTiles(llvm::function_ref<void()> body);
+  void forParts(llvm::function_ref<void()> body);
+  mlir::Value rounds();
+  mlir::Value tileIn(mlir::Value round);
+  void prepareTile(mlir::Value round, mlir::Value tile, mlir::Value number);
   void prepareTask(mlir::Value number);
   void prepareKeys();
   mlir::Value sharedAt(mlir::Value offset);
@@ -107,7 +111,7 @@ private:
   unsigned firstKeys; ///< of the last block of keys, which comes first, that are looked at
   bool hasUpper, hasLower, hasTail;  ///< what hides keys: bounds, the end of the last block
   mlir::Value shared, sharedAddress; ///< aligned to 1024
-  mlir::Value tid, warp;
+  mlir::Value tid, warp, block, grid;
   mlir::Value turnsBefore;             ///< blocks of keys before this tile
   mlir::Value queryStage, queryParity; ///< of this tile
   mlir::Value batchNumber;
@@ -116,6 +120,7 @@ private:
   mlir::Value lastBlock, blocks;                   ///< of keys that somebody sees
   mlir::Value wholeFrom, wholeTo;                  ///< turns whose keys all rows see
   mlir::Value consumer, lane, leads;
+  mlir::Value part;                               ///< of the tile that the warp group has
   llvm::SmallVector<mlir::Value, 2> rows;         ///< the thread's, along the tiled axis; index
   llvm::SmallVector<mlir::Value, 2> begins, ends; ///< keys they see, less the lane's first one
   WgmmaOperand left;

@@ -72,7 +72,7 @@ KeyRange WgmmaAttentionEmitter::seenBy(Value row) {
 /// The thread's rows, and what they see.
 void WgmmaAttentionEmitter::prepareThread() {
   Value first =
-      add(add(mul(consumer, BoxedAttentionTile::groupRows), mul(band(warp, 3), 16)), shr(lane, 2));
+      add(add(mul(part, BoxedAttentionTile::groupRows), mul(band(warp, 3), 16)), shr(lane, 2));
   Value ownKey = mul(band(lane, 3), 2);
   rows.clear();
   ends.clear();
