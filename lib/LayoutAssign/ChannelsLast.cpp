@@ -34,8 +34,8 @@ namespace {
 
 class ChannelsLast {
 public:
-  ChannelsLast(Block &block, int64_t shortestLine)
-      : block(block), shortestLine(shortestLine), b(block.getParentOp()->getContext()) {}
+  ChannelsLast(Block &block, const PlanesLimits &planes)
+      : block(block), planes(planes), b(block.getParentOp()->getContext()) {}
   void run();
 
 private:
@@ -71,7 +71,7 @@ private:
   void define(Value old, Value channelsLast);
 
   Block &block;
-  int64_t shortestLine; ///< of convolutions that may leave channels as planes; 0: none may
+  const PlanesLimits &planes;
   OpBuilder b;
   llvm::MapVector<Value, Value> backOf; ///< `old` made from its channels-last form
   DenseMap<Value, Value> lastOf;        ///< channels-last form of a channels-second value
@@ -199,8 +199,7 @@ void ChannelsLast::define(Value old, Value channelsLast) {
 }
 
 bool ChannelsLast::rewriteConv(prim::ConvOp op) {
-  if (op.getChannelsLast() || op->hasAttr(kInPlanes) ||
-      (shortestLine && staysInPlanes(op, shortestLine)) ||
+  if (op.getChannelsLast() || op->hasAttr(kInPlanes) || staysInPlanes(op, planes) ||
       llvm::any_of(op.getInputDilation(), [](int64_t d) { return d != 1; }))
     return false;
   RankedTensorType type = lastType(op.getResult());
@@ -474,27 +473,27 @@ void ChannelsLast::run() {
       op.erase();
 }
 
-static void runOn(Block &block, int64_t shortestLine) {
+static void runOn(Block &block, const PlanesLimits &planes) {
   for (Operation &op : block)
     for (Region &region : op.getRegions())
       for (Block &nested : region)
-        runOn(nested, shortestLine);
-  ChannelsLast(block, shortestLine).run();
+        runOn(nested, planes);
+  ChannelsLast(block, planes).run();
 }
 
 namespace {
 
 class ChannelsLastPass : public tcc::impl::ChannelsLastPassBase<ChannelsLastPass> {
 public:
-  explicit ChannelsLastPass(int64_t line) { shortestLine = line; }
+  using ChannelsLastPassBase::ChannelsLastPassBase;
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      runOn(function.getBody().front(), shortestLine);
+      runOn(function.getBody().front(), {shortestLine, mostProducts});
   }
 };
 
 } // namespace
 
-std::unique_ptr<Pass> tcc::createChannelsLastPass(int64_t shortestLine) {
-  return std::make_unique<ChannelsLastPass>(shortestLine);
+std::unique_ptr<Pass> tcc::createChannelsLastPass(int64_t shortestLine, int64_t mostProducts) {
+  return std::make_unique<ChannelsLastPass>(ChannelsLastPassOptions{shortestLine, mostProducts});
 }

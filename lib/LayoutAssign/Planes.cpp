@@ -39,28 +39,43 @@ bool tcc::meetsPlanesOnly(prim::ConvOp op, llvm::function_ref<Met(Operation *)> 
 /// Both ends of a line cost more than its middle, by the taps that may leave the image there.
 static bool isWide(int64_t width, int64_t taps) { return 2 * width >= 3 * taps; }
 
-bool tcc::isConvolutionOfPlanes(prim::ConvOp op, int64_t shortestLine) {
+static int64_t windowOf(prim::ConvOp op) {
+  int64_t taps = 1;
+  for (int64_t window : tensorType(op.getW()).getShape().drop_front(2))
+    taps *= window;
+  return taps;
+}
+
+/// Lines whose lanes are pixels.
+static bool hasLongLines(prim::ConvOp op, int64_t shortestLine) {
   constexpr int64_t kMostTaps = 25, kMostStride = 2;
   auto x = tensorType(op.getX()), w = tensorType(op.getW()), result = tensorType(op.getResult());
   Type element = x.getElementType();
-  if (!isPlanar(op) || x.getRank() < 3 || !element.isF32() || w.getElementType() != element ||
+  if (!shortestLine || !element.isF32() || w.getElementType() != element ||
       result.getElementType() != element)
     return false;
-  int64_t taps = 1;
-  for (int64_t window : w.getShape().drop_front(2))
-    taps *= window;
   auto isKnown = [](RankedTensorType type) {
     return llvm::none_of(type.getShape().drop_front(1), ShapedType::isDynamic);
   };
-  int64_t width = result.getShape().back();
+  int64_t width = result.getShape().back(), taps = windowOf(op);
   return isKnown(x) && isKnown(result) && taps <= kMostTaps && width >= shortestLine &&
          isWide(width, taps) && op.getStrides().back() <= kMostStride;
 }
 
-bool tcc::staysInPlanes(prim::ConvOp op, int64_t shortestLine) {
-  return isConvolutionOfPlanes(op, shortestLine) && meetsPlanesOnly(op, [&](Operation *o) {
+bool tcc::isConvolutionOfPlanes(prim::ConvOp op, const PlanesLimits &limits) {
+  auto result = tensorType(op.getResult());
+  if (!isPlanar(op) || result.getRank() < 3)
+    return false;
+  bool few = limits.mostProducts && result.hasStaticShape() &&
+             isa<FloatType>(result.getElementType()) &&
+             result.getNumElements() * windowOf(op) <= limits.mostProducts;
+  return few || hasLongLines(op, limits.shortestLine);
+}
+
+bool tcc::staysInPlanes(prim::ConvOp op, const PlanesLimits &limits) {
+  return isConvolutionOfPlanes(op, limits) && meetsPlanesOnly(op, [&](Operation *o) {
            if (auto conv = dyn_cast<prim::ConvOp>(o))
-             return isConvolutionOfPlanes(conv, shortestLine) ? Met::Ends : Met::Stops;
+             return isConvolutionOfPlanes(conv, limits) ? Met::Ends : Met::Stops;
            if (isa<prim::PoolOp, prim::TransposeOp>(o))
              return Met::Stops;
            bool follows =

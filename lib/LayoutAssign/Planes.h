@@ -14,11 +14,16 @@ enum class Met {
 /// Whether nothing that `op` meets, through operators that follow, stops it.
 bool meetsPlanesOnly(prim::ConvOp op, llvm::function_ref<Met(mlir::Operation *)> meets);
 
-/// Whether `op` has a filter for each channel, of few taps, and lines of at least `shortestLine`
-/// results: its lanes may be pixels as well as channels.
-bool isConvolutionOfPlanes(prim::ConvOp op, int64_t shortestLine);
+/// Which convolutions with a filter for each channel may leave channels as planes.
+struct PlanesLimits {
+  int64_t shortestLine = 0; ///< of results, in 32 bits, of windows of few taps; 0: none
+  int64_t mostProducts = 0; ///< with so few multiplications, in all; 0: none
+};
+
+/// Whether `op` has a filter for each channel and these limits let pixels lie beside each other.
+bool isConvolutionOfPlanes(prim::ConvOp op, const PlanesLimits &limits);
 
 /// Whether nothing around `op`, which is such a convolution, wants channels last.
-bool staysInPlanes(prim::ConvOp op, int64_t shortestLine);
+bool staysInPlanes(prim::ConvOp op, const PlanesLimits &limits);
 
 } // namespace tcc

@@ -17,7 +17,7 @@ static constexpr BackendKind kKinds[] = {
 Backend::~Backend() = default;
 
 void Backend::addAxisOrderPasses(mlir::OpPassManager &passes) const {
-  passes.addPass(createChannelsLastPass());
+  passes.addPass(createChannelsLastPass(0, 0));
 }
 
 ArrayRef<BackendKind> tcc::backendKinds() { return kKinds; }

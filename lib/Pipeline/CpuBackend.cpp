@@ -32,7 +32,7 @@ public:
   }
   void addAxisOrderPasses(OpPassManager &passes) const override {
     passes.addPass(createOrientProductsPass(&target().host));
-    passes.addPass(createChannelsLastPass(shortestLine()));
+    passes.addPass(createChannelsLastPass(shortestLine(), 0));
   }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,
                        const LayoutChooser &chooser) const override {

@@ -42,6 +42,11 @@ public:
     // A block has a matrix, and a thread a row of it.
     passes.addPass(createMatrixLoopsPass(GpuArch::threads));
   }
+  void addAxisOrderPasses(OpPassManager &passes) const override {
+    // Strips of planes read memory in short pieces: of more, two transposes cost less.
+    constexpr int64_t kMostProducts = 3 << 20;
+    passes.addPass(createChannelsLastPass(0, kMostProducts));
+  }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,
                        const LayoutChooser &) const override {
     // A warp of the template for few rows has a result alone; blocks share a sum.

@@ -113,7 +113,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createBroadcastsPass(); });
   mlir::registerPass([] { return tcc::createFoldScalesPass(&weights); });
   mlir::registerPass([] { return tcc::createNarrowPass(&weights, tcc::Precision::F32); });
-  mlir::registerPass([] { return tcc::createChannelsLastPass(); });
+  mlir::registerPass([] { return tcc::createChannelsLastPass(0, 0); });
   mlir::registerPass([] { return tcc::createSeparatePoolsPass(); });
   mlir::registerPass([] { return tcc::createSplitReductionsPass(); });
   mlir::registerPass([] { return tcc::createOrientProductsPass(&cpu); });

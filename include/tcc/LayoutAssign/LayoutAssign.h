@@ -27,9 +27,10 @@ std::optional<Precision> precisionOf(llvm::StringRef name);
 std::unique_ptr<mlir::Pass> createNarrowPass(WeightTable *weights, Precision precision);
 
 /// tcc-layout-channels-last: see lib/LayoutAssign/ChannelsLast.cpp. Convolutions
-/// with a filter for each channel and lines of at least `shortestLine` results (0: none) stay as
-/// they are where nothing around them wants channels last.
-std::unique_ptr<mlir::Pass> createChannelsLastPass(int64_t shortestLine = 0);
+/// with a filter for each channel and lines of at least `shortestLine` results (0: none), or at
+/// most `mostProducts` multiplications, stay as they are where nothing around them wants channels
+/// last.
+std::unique_ptr<mlir::Pass> createChannelsLastPass(int64_t shortestLine, int64_t mostProducts);
 
 /// tcc-layout-orient-products: see lib/LayoutAssign/Cpu/OrientProducts.cpp.
 std::unique_ptr<mlir::Pass> createOrientProductsPass(const CpuTarget *cpu);

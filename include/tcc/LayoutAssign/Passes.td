@@ -72,7 +72,9 @@ def ChannelsLastPass : Tcc_Pass<"tcc-layout-channels-last"> {
   let options = [
     Option<"shortestLine", "shortest-line", "int64_t", "0",
            "the fewest pixels in a line of convolutions with a filter for each channel that stay as they are, where "
-           "nothing around them wants channels last; 0: none stays">
+           "nothing around them wants channels last; 0: none stays">,
+    Option<"mostProducts", "most-products", "int64_t", "0",
+           "the most multiplications of such convolutions that stay whatever their lines are; 0: none stays">
   ];
 }
 

@@ -13,7 +13,6 @@
 #include "Recurrence.h"
 #include "ScatterKernel.h"
 #include "TransposedOperand.h"
-#include "tcc/Analysis/PlanarConv.h"
 #include "tcc/Codegen/Common/LineKernel.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -244,12 +243,10 @@ static void scheduleLoop(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
   }
 }
 
-/// A depthwise convolution, of channels that lie together or of planes, whose results are what
-/// follows it, pixel by pixel.
+/// A depthwise convolution whose results are what follows it, pixel by pixel.
 static prim::ConvOp depthwiseIn(kernel::LaunchOp launch) {
   auto conv = dyn_cast_or_null<prim::ConvOp>(productOf(launch));
-  bool plain = conv && (isDepthwise(conv) || isPlanar(conv)) && wholesOf(launch) &&
-               isEpilogue(launch, conv) &&
+  bool plain = conv && isDepthwise(conv) && wholesOf(launch) && isEpilogue(launch, conv) &&
                llvm::all_of(conv.getInputDilation(), [](int64_t gap) { return gap == 1; });
   auto shape = cast<RankedTensorType>(launch.getResultTypes()[0]).getShape();
   return plain && shape == tensorType(conv.getResult()).getShape() ? conv : prim::ConvOp();
