@@ -105,6 +105,18 @@ func.func @rows(%x: tensor<64x512xf32>, %y: tensor<4x?xf32>, %n: index) {
   return
 }
 
+// Many rows of open length are a block's each, or a warp's if they prove to be short.
+// CHECK-LABEL: @open_rows
+// CHECK: sm_80 = <form = row, threads = 256, vectors = 4, row_threads = 256, rows = 8>
+func.func @open_rows(%x: tensor<?x?xf32>, %n: index, %m: index) {
+  %0 = kernel.launch row[1] "sum" ins(%x : tensor<?x?xf32>) sizes(%n) {
+  ^bb0(%a: tensor<?x?xf32>):
+    %b = prim.reduce sum %a [1] : (tensor<?x?xf32>) -> tensor<?xf32>
+    kernel.yield %b : tensor<?xf32>
+  } -> tensor<?xf32>
+  return
+}
+
 // One launch, a form for each architecture.
 // CHECK-LABEL: @products
 // CHECK: {schedule = #gpu.schedules<sm_80 = <form = mma, threads = 256, vectors = 3, rows = 128, columns = 128, depth = 64, shared_bytes = 98304, index_bits = 32>, sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 128, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>>}

@@ -106,6 +106,25 @@ TEST_CASE("rows of open length: as many blocks share one as have a part of it") 
     check(text, {random(DType::F32, {3, n}, 0, 1), random(DType::I64, {n}, -99, 99)});
 }
 
+TEST_CASE("rows of open length are a warp's each where they are short") {
+  std::string text = function("%x: tensor<19x?xbf16>", "tensor<19x?xbf16>", R"(
+    %d = prim.dim %x, 1 : tensor<19x?xbf16>
+    %w = prim.cast %x : (tensor<19x?xbf16>) -> tensor<19x?xf32>
+    %0 = prim.reduce max %w [1] : (tensor<19x?xf32>) -> tensor<19xf32>
+    %1 = prim.reshape %0 sizes() : (tensor<19xf32>) -> tensor<19x1xf32>
+    %2 = prim.broadcast %1 axes [0, 1] sizes(%d) : (tensor<19x1xf32>) -> tensor<19x?xf32>
+    %3 = prim.sub %w, %2 : (tensor<19x?xf32>, tensor<19x?xf32>) -> tensor<19x?xf32>
+    %4 = prim.exp %3 : (tensor<19x?xf32>) -> tensor<19x?xf32>
+    %5 = prim.reduce sum %4 [1] : (tensor<19x?xf32>) -> tensor<19xf32>
+    %6 = prim.reshape %5 sizes() : (tensor<19xf32>) -> tensor<19x1xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes(%d) : (tensor<19x1xf32>) -> tensor<19x?xf32>
+    %8 = prim.div %4, %7 : (tensor<19x?xf32>, tensor<19x?xf32>) -> tensor<19x?xf32>
+    %y = prim.cast %8 : (tensor<19x?xf32>) -> tensor<19x?xbf16>)");
+  CHECK(scheduleOf(text).getRows() > 0);
+  for (int64_t n : {0, 1, 31, 256, 257, 1000, 1024, 1025, 3001})
+    check(text, {random(DType::BF16, {19, n})});
+}
+
 TEST_CASE("rows along axes before others are assembled for every architecture", "[long]") {
   for (const GpuArch &arch : GpuArch::all())
     if (!arch.simulated)

@@ -205,9 +205,11 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
   switch (s.getForm()) {
   case Form::Loop:
     if (s.getRows()) {
-      OpFoldResult &places = dims[dims.size() - 2], &channels = dims.back();
+      bool last = cast<prim::ConvOp>(productOf(launch)).getChannelsLast();
+      OpFoldResult &places = last ? dims[dims.size() - 2] : dims.back();
       places = h.ceilDiv(places, s.getRows());
-      channels = h.ceilDiv(channels, s.getLanes());
+      if (last)
+        dims.back() = h.ceilDiv(dims.back(), s.getLanes());
       return h.ceilDiv(h.volume(dims), s.getThreads());
     }
     return loopGrid(h, launch, s, dims);
@@ -227,11 +229,19 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
                             (volumeOf(shape.take_back(lineAxes)) / s.getLanes()));
     }
     OpFoldResult parts = b.getIndexAttr(s.getSplit());
-    if (s.getSplit() > 1 && !tensorType(rowSpace(launch)).hasStaticShape()) {
+    ArrayRef<int64_t> shape = tensorType(rowSpace(launch)).getShape();
+    auto length = [&] {
       SmallVector<OpFoldResult> space = hostExtents(b, launch, rowSpace(launch));
-      OpFoldResult length = h.volume(ArrayRef(space).drop_front(*launch.getRows()));
-      parts = partsOfOpenRow(b, launch.getLoc(),
-                             getValueOrCreateConstantIndexOp(b, launch.getLoc(), length), s);
+      return getValueOrCreateConstantIndexOp(
+          b, launch.getLoc(), h.volume(ArrayRef(space).drop_front(*launch.getRows())));
+    };
+    if (s.getSplit() > 1 && volumeOf(shape) < 0)
+      parts = partsOfOpenRow(b, launch.getLoc(), length(), s);
+    if (s.getRows()) {
+      Value count = getValueOrCreateConstantIndexOp(b, launch.getLoc(), rows);
+      Value ofBlock = rowsOfOpenBlock(b, launch.getLoc(), length(), s);
+      return OpFoldResult(
+          arith::CeilDivSIOp::create(b, launch.getLoc(), count, ofBlock).getResult());
     }
     return h.mul(h.ceilDiv(rows, s.getThreads() / s.getRowThreads()), parts);
   }

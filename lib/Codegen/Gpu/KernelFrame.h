@@ -87,6 +87,11 @@ unsigned lineAxesOf(kernel::LaunchOp launch);
 /// knows.
 mlir::Value partsOfOpenRow(mlir::OpBuilder &b, mlir::Location loc, mlir::Value length,
                            Schedule schedule);
+/// Whether rows of so many elements, which only a run knows, are a warp's each, and how many a
+/// block then has; one, where they are a block's.
+mlir::Value openRowsHaveWarps(mlir::OpBuilder &b, mlir::Location loc, mlir::Value length);
+mlir::Value rowsOfOpenBlock(mlir::OpBuilder &b, mlir::Location loc, mlir::Value length,
+                            Schedule schedule);
 /// Product: the contraction or convolution; the first of several.
 mlir::Operation *productOf(kernel::LaunchOp launch);
 llvm::SmallVector<mlir::Operation *, 2> productsOf(kernel::LaunchOp launch);

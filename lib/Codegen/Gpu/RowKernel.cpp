@@ -1,14 +1,14 @@
 //===- RowKernel.cpp - Rows reduced by a warp or a block ------------------===//
 //
-// softmax, layer norm, sums along the last axes. The threads of a row take its vectors
-// in turn, so that their accesses join. Each stage of reductions (RowStages.h) is a pass
-// over the thread's own points, a sum over the warp by lane exchange, and for a block
-// one over the warps through shared memory; every thread then holds the result. All in
-// one fixed order, so that results repeat.
+// softmax, layer norm, sums along the last axes. The threads of a row take its vectors in turn, so
+// that their accesses join. Each stage of reductions (RowStages.h) is a pass over the thread's own
+// points, a sum over the warp by lane exchange, and for a block one over the warps through shared
+// memory; every thread then holds the result. All in one fixed order, so that results repeat.
 //
-// Where a thread has few points, passes are written out one after the other and the
-// emitter's memory of values keeps the row in registers: it is read once. Elsewhere a
-// thread reads a few vectors before it uses the first.
+// Where a thread has few points, passes are written out one after the other and the emitter's
+// memory of values keeps the row in registers: it is read once. Elsewhere a thread reads a few
+// vectors before it uses the first. Rows whose length only a run knows are a warp's each, if that
+// proves to be short, and else a block's.
 //
 // Rows of a few vectors share a warp, each with a part of its lanes; no warp is half empty then,
 // because lanes exchange values in whole warps.
@@ -52,6 +52,7 @@ public:
 
 private:
   void emitRow(Value row);
+  void emitOpenRows();
   void findVectors();
   void finishRow(Value row);
   Point pointOf(Value vectorIndex);
@@ -79,6 +80,7 @@ private:
   Value part, parts;           ///< of the blocks that share a row: the block's, and how many
   Coords rowIndex;             ///< along the axes before a row and those behind it
   Value rowInside;             ///< whether there is such a row; null: always
+  unsigned threads = 0;        ///< of a row
   SmallVector<Point> kept;     ///< the thread's points, where they are few
   /// Of a row that vectors do not divide: its first element and its first vector in memory.
   Value start, firstVector;
@@ -88,20 +90,12 @@ private:
 
 } // namespace
 
-Value device::partsOfOpenRow(OpBuilder &b, Location loc, Value length, Schedule schedule) {
-  auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, loc, v); };
-  Value round = constant(int64_t(schedule.getRowThreads()) * schedule.getVectors());
-  Value rounds = arith::CeilDivSIOp::create(b, loc, length, round);
-  rounds = arith::MinSIOp::create(b, loc, rounds, constant(schedule.getSplit()));
-  return arith::MaxSIOp::create(b, loc, rounds, constant(1));
-}
-
 /// The vector that `index` numbers in the row; past the end, the last one, which counts
 /// for nothing.
 Point RowEmitter::pointOf(Value index) {
   Point point;
   auto known = getConstantIntValue(length);
-  unsigned together = f.schedule.getRowThreads() * f.schedule.getSplit();
+  unsigned together = threads * f.schedule.getSplit();
   if (f.schedule.getKept() == 0)
     together *= f.schedule.getVectors();
   if (!known || *known % together != 0) {
@@ -171,13 +165,13 @@ void RowEmitter::forEachRound(
       carried = body(point, carried);
     return;
   }
-  Value threads = f.e.index(f.schedule.getRowThreads());
+  Value apart = f.e.index(threads);
   if (part)
-    threads = f.e.mulIndex(parts, threads);
+    apart = f.e.mulIndex(parts, apart);
   int64_t vectors = f.schedule.getVectors();
-  Value step = f.e.mulIndex(threads, f.e.index(vectors)), first = lane;
+  Value step = f.e.mulIndex(apart, f.e.index(vectors)), first = lane;
   if (part)
-    first = f.e.addIndex(f.e.mulIndex(part, f.e.index(f.schedule.getRowThreads())), lane);
+    first = f.e.addIndex(f.e.mulIndex(part, f.e.index(threads)), lane);
   Value rounds = f.e.divIndex(f.e.addIndex(length, f.e.subIndex(step, f.e.index(1))), step);
   auto loop = scf::ForOp::create(b, f.e.index(0), rounds, f.e.index(1), carried);
   OpBuilder::InsertionGuard guard(b);
@@ -188,7 +182,7 @@ void RowEmitter::forEachRound(
     Value index = f.e.addIndex(f.e.mulIndex(loop.getInductionVar(), step), first);
     SmallVector<Point> points;
     for (int64_t i = 0; i < vectors; ++i)
-      points.push_back(pointOf(f.e.addIndex(index, f.e.mulIndex(f.e.index(i), threads))));
+      points.push_back(pointOf(f.e.addIndex(index, f.e.mulIndex(f.e.index(i), apart))));
     return body(points, loop.getRegionIterArgs());
   });
   scf::YieldOp::create(b, next);
@@ -212,7 +206,7 @@ Value RowEmitter::foldLanes(Value v, prim::ReduceOp reduce) {
 /// From each warp's result to that of all warps of the block.
 Value RowEmitter::reduceBlock(Value v, prim::ReduceOp reduce, const Twine &name) {
   Type e = tensorType(reduce.getX()).getElementType();
-  unsigned warps = f.schedule.getRowThreads() / GpuArch::warp;
+  unsigned warps = threads / GpuArch::warp;
   Type stored = f.asStored(v.getType());
   Value partials = f.shared(stored, warps, name.str());
   Value inWarp = f.e.remIndex(lane, f.e.index(GpuArch::warp));
@@ -275,8 +269,8 @@ void RowEmitter::emitStage(const RowStage &stage, unsigned number) {
   for (auto [i, own] : llvm::enumerate(reduceOwn(stage))) {
     prim::ReduceOp r = stage[i];
     Value v = reduceWarp(b, own, r.getKind(), tensorType(r.getX()).getElementType(),
-                         std::min<unsigned>(f.schedule.getRowThreads(), GpuArch::warp));
-    if (f.schedule.getRowThreads() > GpuArch::warp)
+                         std::min<unsigned>(threads, GpuArch::warp));
+    if (threads > GpuArch::warp)
       v = reduceBlock(v, r, "partials" + Twine(number) + "_" + Twine(i));
     f.e.bindProvider(r.getResult(), [v](ArrayRef<Coord>) { return v; });
   }
@@ -339,9 +333,9 @@ Coords RowEmitter::rowCoords(RankedTensorType type) {
 /// What is one value a row is stored by the row's first thread, after all have read
 /// whatever lay in its place.
 void RowEmitter::storeRow(ArrayRef<std::pair<Value, Memory>> values) {
-  if (f.schedule.getRowThreads() > GpuArch::warp)
+  if (threads > GpuArch::warp)
     f.barrier();
-  else if (f.schedule.getRowThreads() > 1)
+  else if (threads > 1)
     NVVM::SyncWarpOp::create(b, f.i32(-1));
   Value leads = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, f.e.index(0));
   if (rowInside)
@@ -362,7 +356,6 @@ void RowEmitter::storeRow(ArrayRef<std::pair<Value, Memory>> values) {
 /// The one stage's results of this block's part go to scratch memory; in the last block of
 /// the row, its threads take those of all parts in turn.
 void RowEmitter::finishRow(Value row) {
-  constexpr int64_t kSlot = 8; // bytes of a partial result
   const RowStage &stage = stages[0];
   int64_t split = f.schedule.getSplit(),
           each = (f.schedule.getScratchBytes() - kCounterBytes) / int64_t(stage.size());
@@ -370,7 +363,6 @@ void RowEmitter::finishRow(Value row) {
     Value index = f.e.addIndex(f.e.mulIndex(row, f.e.index(split)), number);
     return f.scratchAt(i * each, b.getI64Type(), index);
   };
-  static_assert(kSlot == sizeof(int64_t));
   SmallVector<Value> own = reduceOwn(stage), totals;
   for (auto [i, v] : llvm::enumerate(own)) {
     prim::ReduceOp r = stage[i];
@@ -383,7 +375,6 @@ void RowEmitter::finishRow(Value row) {
       LLVM::StoreOp::create(b, f.asStored(v), slot(i, part));
   });
   f.inLastBlock(row, parts, [&] {
-    int64_t threads = f.schedule.getRowThreads();
     for (auto [i, own] : llvm::enumerate(totals)) {
       prim::ReduceOp r = stage[i];
       Type e = tensorType(r.getX()).getElementType();
@@ -408,6 +399,7 @@ void RowEmitter::finishRow(Value row) {
 
 void RowEmitter::emitRow(Value row) {
   SmallVector<Value> others(rowUnits);
+  rowIndex.clear();
   for (Value i : f.delinearize(row, others))
     rowIndex.push_back(Coord::uniform(i));
   f.e.setLanes(f.schedule.getLanes());
@@ -419,11 +411,9 @@ void RowEmitter::emitRow(Value row) {
   auto columns = getConstantIntValue(extents.back());
   if (!lineAxes && columns && *columns % f.schedule.getLanes() != 0)
     findVectors();
-  if (f.schedule.getKept() > 0) {
-    int64_t rounds = f.schedule.getKept() / f.schedule.getLanes();
-    for (int64_t i = 0; i < rounds; ++i)
-      kept.push_back(pointOf(f.e.addIndex(f.e.index(i * f.schedule.getRowThreads()), lane)));
-  }
+  kept.clear();
+  for (unsigned i = 0; i < f.schedule.getKept() / f.schedule.getLanes(); ++i)
+    kept.push_back(pointOf(f.e.addIndex(f.e.index(int64_t(i) * threads), lane)));
   if (part)
     return finishRow(row);
   for (auto [number, stage] : llvm::enumerate(stages))
@@ -441,6 +431,24 @@ void RowEmitter::emitRow(Value row) {
     storeRow(values);
 }
 
+/// Rows of a warp each, or of a block each: as many blocks as the host starts for such a length.
+void RowEmitter::emitOpenRows() {
+  auto form = [&](Value condition, unsigned own, Value row) {
+    f.when(condition, [&] {
+      f.e.nested([&] {
+        threads = own;
+        lane = f.e.remIndex(f.thread, f.e.index(own));
+        emitRow(row);
+      });
+    });
+  };
+  Value inWarp = openRowsHaveWarps(b, b.getLoc(), length);
+  Value row = f.e.divIndex(f.globalThread(), f.e.index(GpuArch::warp));
+  Value isTrue = arith::ConstantOp::create(b, b.getBoolAttr(true));
+  form(arith::AndIOp::create(b, inWarp, f.less(row, f.volume(rowUnits))), GpuArch::warp, row);
+  form(arith::XOrIOp::create(b, inWarp, isTrue), f.schedule.getThreads(), f.block);
+}
+
 void RowEmitter::run() {
   Value space = rowSpace(f.launch);
   if (!space) {
@@ -456,8 +464,11 @@ void RowEmitter::run() {
   Value &vectors = lineAxes ? rowUnits.back() : units.back();
   vectors = f.e.divIndex(vectors, f.e.index(f.schedule.getLanes()));
   length = f.volume(units);
-  Value perRow = f.e.index(f.schedule.getRowThreads());
-  if (f.schedule.getRowThreads() == f.schedule.getThreads()) {
+  threads = f.schedule.getRowThreads();
+  if (f.schedule.getRows())
+    return emitOpenRows();
+  Value perRow = f.e.index(threads);
+  if (threads == f.schedule.getThreads()) {
     lane = f.thread;
     if (f.schedule.getSplit() == 1)
       return emitRow(f.block);
@@ -468,9 +479,8 @@ void RowEmitter::run() {
   }
   lane = f.e.remIndex(f.thread, perRow);
   Value row = f.e.divIndex(f.globalThread(), perRow), count = f.volume(rowUnits);
-  auto known = getConstantIntValue(count);
-  unsigned inWarp = GpuArch::warp / std::min(f.schedule.getRowThreads(), GpuArch::warp);
-  if (known && *known % inWarp != 0 && f.schedule.getRowThreads() > 1) {
+  unsigned inWarp = GpuArch::warp / std::min(threads, GpuArch::warp);
+  if (auto known = getConstantIntValue(count); known && *known % inWarp != 0 && threads > 1) {
     // Lanes exchange values in whole warps: past the end they do the last row, and store nothing.
     rowInside = f.less(row, count);
     return emitRow(f.minIndex(row, f.e.subIndex(count, f.e.index(1))));

@@ -163,6 +163,8 @@ void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
     s.vectors = kInFlight;
     if (length < 0)
       splitRow(s, launch, -1, arch);
+    if (length < 0 && s.split == 1)
+      s.rows = s.threads / GpuArch::warp;
     return;
   }
   s.lanes = lanesFor(launch, space);

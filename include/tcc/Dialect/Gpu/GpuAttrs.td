@@ -39,7 +39,7 @@ def Gpu_ScheduleAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedule", "schedule"> 
     | `loop` | each thread computes `vectors` vectors of `lanes` points, all read before one is written; of a depthwise convolution a strip: `rows` neighbours along the last spatial axis by `lanes` channels; with `scratch_bytes`, a check of what is read beside that |
     | `transpose` | each block computes a tile of points, of operands that lie across |
     | `column` | several threads share the reduction of each of few points |
-    | `row` | `row_threads` threads reduce a row; `kept` points of each stay in registers |
+    | `row` | `row_threads` threads reduce a row; `kept` points of each stay in registers; of open length, a block has `rows` rows, a warp each, if these prove to be short |
     | `line` | each thread walks along an axis; or `row_threads` threads share a line, `vectors` accesses of `lanes` elements each at a time, or sort it, `kept` elements in shared memory; with `scratch_bytes`, `split` blocks do so with all lines; or takes `rows` rows of a batch through all turns of a loop, with `kept` words of weights in registers, and `split` blocks share the units |
     | `scatter` | each block writes a range of what the indices do not choose; or `row_threads` threads have a row and all its updates, which with `scratch_bytes` `split` blocks sort first, or of which each of them finds those of its `rows` rows; `vectors` parts of those of a row are done apart; or each block notes, in `shared_bytes`, the last updates of `rows` places of `columns` lines |
     | `collect` | one warp gathers what a condition selects, in order; or, with `scratch_bytes`, `split` blocks do so, which count first |
