@@ -69,3 +69,56 @@ TEST_CASE("products: what is multiplied next is read ahead, brought by registers
     }
   }
 }
+
+TEST_CASE("convolutions with a filter for each channel, of planes: strips along a line") {
+  struct Case {
+    std::string x, w, result, strides, dilations, low, high;
+    std::vector<int64_t> shape, filters;
+  };
+  const Case cases[] = {{"2x6x9x13",
+                         "6x1x3x5",
+                         "2x6x9x13",
+                         "1, 1",
+                         "1, 1",
+                         "1, 2",
+                         "1, 2",
+                         {2, 6, 9, 13},
+                         {6, 1, 3, 5}},
+                        {"1x8x20x19",
+                         "8x1x3x3",
+                         "1x8x10x10",
+                         "2, 2",
+                         "1, 1",
+                         "1, 1",
+                         "1, 1",
+                         {1, 8, 20, 19},
+                         {8, 1, 3, 3}},
+                        {"3x5x11x10",
+                         "5x1x3x3",
+                         "3x5x11x10",
+                         "1, 1",
+                         "2, 2",
+                         "2, 2",
+                         "2, 2",
+                         {3, 5, 11, 10},
+                         {5, 1, 3, 3}},
+                        {"2x7x50", "7x1x4", "2x7x53", "1", "1", "3", "3", {2, 7, 50}, {7, 1, 4}}};
+  for (const Case &c : cases)
+    for (auto [type, d] : {std::pair("f32", DType::F32), {"bf16", DType::BF16}}) {
+      std::string x = tensor(c.x, type), w = tensor(c.w, type), y = tensor(c.result, type);
+      std::string gaps = c.shape.size() == 3 ? "1" : "1, 1";
+      std::string text =
+          function("%x: " + x + ", %w: " + w, y,
+                   "%0 = prim.conv %x, %w sizes() {strides = array<i64: " + c.strides +
+                       ">, dilations = array<i64: " + c.dilations +
+                       ">, input_dilation = array<i64: " + gaps + ">, low = array<i64: " + c.low +
+                       ">, high = array<i64: " + c.high +
+                       ">, groups = " + std::to_string(c.shape[1]) + " : i64} : (" + x + ", " + w +
+                       ") -> " + y + "\n%y = prim.logistic %0 : (" + y + ") -> " + y);
+      INFO(text);
+      Schedule s = scheduleOf(text);
+      bool neighbours = c.strides.find('2') == std::string::npos;
+      CHECK((s.getForm() == codegen::device::Form::Loop && s.getRows() > 0) == neighbours);
+      check(text, {random(d, c.shape), random(d, c.filters)});
+    }
+}

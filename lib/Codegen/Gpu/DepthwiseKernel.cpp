@@ -7,6 +7,8 @@
 // they have in common. Neighbouring threads have neighbouring channels, so that their reads
 // join.
 //
+// Of planes, strips of a channel lie beside each other instead, as its lines do.
+//
 // Rows of the window that lie in the padding are left out of the loop; along the strip, what
 // lies in the padding is read elsewhere and counts as zero.
 //
@@ -28,7 +30,9 @@ std::pair<unsigned, unsigned> device::depthwiseStrip(prim::ConvOp conv, unsigned
   auto result = tensorType(conv.getResult());
   unsigned places = kMostPlaces;
   lanes = std::min(lanes, kMostLanes);
-  int64_t row = result.getShape()[result.getRank() - 2];
+  if (!conv.getChannelsLast())
+    lanes = 1;
+  int64_t row = result.getShape()[result.getRank() - (conv.getChannelsLast() ? 2 : 1)];
   while (!ShapedType::isDynamic(row) && places > 1 && int64_t(places) >= 2 * row)
     places /= 2;
   if (!result.hasStaticShape())
@@ -52,7 +56,8 @@ class DepthwiseEmitter {
 public:
   DepthwiseEmitter(device::KernelFrame &f, prim::ConvOp conv)
       : f(f), b(f.b), conv(conv), strip(f.schedule.getRows()), lanes(f.schedule.getLanes()),
-        last(conv.getStrides().size() - 1), x(tensorType(conv.getX()).getElementType()),
+        last(conv.getStrides().size() - 1), first(conv.getChannelsLast() ? 1 : 2),
+        channel(conv.getChannelsLast() ? last + 2 : 1), x(tensorType(conv.getX()).getElementType()),
         w(tensorType(conv.getW()).getElementType()),
         sum(sumType(tensorType(conv.getResult()).getElementType())) {}
   void run();
@@ -78,7 +83,9 @@ private:
   ImplicitLocOpBuilder &b;
   prim::ConvOp conv;
   unsigned strip, lanes;
-  size_t last; ///< the spatial axis along which a strip lies
+  size_t last;  ///< the spatial axis along which a strip lies
+  size_t first; ///< of the result's spatial axes, and its axis of channels
+  size_t channel;
   Type x, w, sum;
   Coords point; ///< of the strip's first result
 };
@@ -104,7 +111,8 @@ SmallVector<Value> DepthwiseEmitter::alongStrip(ArrayRef<Value> taps, const Coor
                                                 Value inside, ArrayRef<Value> sums) {
   int64_t window = tensorType(conv.getW()).getShape().back();
   int64_t stride = conv.getStrides()[last], dilation = conv.getDilations()[last];
-  Value begin = origin(point[1 + last].base, last), extent = f.e.extent(conv.getX(), 1 + last);
+  Value begin = origin(point[first + last].base, last);
+  Value extent = f.e.extent(conv.getX(), first + last);
   std::map<int64_t, Value> elements; // by their distance from the strip's beginning
   SmallVector<Value> next(sums);
   for (int64_t tap = 0; tap < window; ++tap) {
@@ -124,7 +132,8 @@ SmallVector<Value> DepthwiseEmitter::alongStrip(ArrayRef<Value> taps, const Coor
         Coords at(input);
         Value column = f.e.addIndex(begin, f.e.index(distance)), here = ult(column, extent);
         at.push_back(Coord::uniform(arith::SelectOp::create(b, here, column, f.e.index(0))));
-        at.push_back(point.back());
+        if (conv.getChannelsLast())
+          at.push_back(point.back());
         v = element(at, inside ? Value(arith::AndIOp::create(b, inside, here)) : here);
         if (!v)
           return next;
@@ -142,14 +151,15 @@ SmallVector<Value> DepthwiseEmitter::overRows(SmallVector<Value> taps, Coords in
   size_t axis = taps.size();
   if (axis == last)
     return alongStrip(taps, input, inside, sums);
-  Value begin = origin(point[1 + axis].base, axis), extent = f.e.extent(conv.getX(), 1 + axis);
-  Value first = f.e.index(0), end = f.e.extent(conv.getW(), 2 + axis);
+  Value begin = origin(point[first + axis].base, axis);
+  Value extent = f.e.extent(conv.getX(), first + axis);
+  Value from = f.e.index(0), end = f.e.extent(conv.getW(), 2 + axis);
   bool dense = conv.getDilations()[axis] == 1;
   if (dense) {
-    first = arith::MaxSIOp::create(b, first, f.e.subIndex(f.e.index(0), begin));
+    from = arith::MaxSIOp::create(b, from, f.e.subIndex(f.e.index(0), begin));
     end = arith::MinSIOp::create(b, end, f.e.subIndex(extent, begin));
   }
-  auto loop = scf::ForOp::create(b, first, end, f.e.index(1), sums);
+  auto loop = scf::ForOp::create(b, from, end, f.e.index(1), sums);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> next = f.e.nested([&] {
@@ -170,10 +180,10 @@ SmallVector<Value> DepthwiseEmitter::overRows(SmallVector<Value> taps, Coords in
 }
 
 void DepthwiseEmitter::store(ArrayRef<Value> sums) {
-  Value extent = f.e.extent(conv.getResult(), 1 + last);
+  Value extent = f.e.extent(conv.getResult(), first + last);
   for (unsigned place = 0; place < strip; ++place) {
     Coords at(point);
-    Coord &column = at[1 + last];
+    Coord &column = at[first + last];
     column.base = f.e.addIndex(column.base, f.e.index(place));
     f.when(f.less(column.base, extent), [&] {
       f.e.bindProvider(conv.getResult(), [&](ArrayRef<Coord>) { return sums[place]; });
@@ -195,21 +205,24 @@ void DepthwiseEmitter::run() {
   SmallVector<Value> units;
   for (unsigned axis = 0; axis < last + 3; ++axis)
     units.push_back(f.e.extent(conv.getResult(), axis));
-  Value &places = units[1 + last], &channels = units[2 + last];
+  Value &places = units[first + last], &channels = units[channel];
   places = f.e.divIndex(f.e.addIndex(places, f.e.index(strip - 1)), f.e.index(strip));
   channels = f.e.divIndex(channels, f.e.index(lanes));
   Value task = f.globalThread(), total = f.volume(units);
   f.when(f.less(task, total), [&] {
     SmallVector<Value> index = f.delinearize(task, units);
-    index[1 + last] = f.e.mulIndex(index[1 + last], f.e.index(strip));
-    for (Value i : ArrayRef(index).drop_back())
+    index[first + last] = f.e.mulIndex(index[first + last], f.e.index(strip));
+    for (Value i : index)
       point.push_back(Coord::uniform(i));
-    Value channel = arith::MulIOp::create(b, index.back(), f.e.index(lanes));
-    f.e.bindAligned(channel);
-    point.push_back(lanes > 1 ? Coord::affine(channel, 1) : Coord::uniform(channel));
+    if (lanes > 1) {
+      Value lane = arith::MulIOp::create(b, index[channel], f.e.index(lanes));
+      f.e.bindAligned(lane);
+      point[channel] = Coord::affine(lane, 1);
+    }
     Type type = lanes > 1 ? Type(VectorType::get({lanes}, sum)) : sum;
     Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type)));
-    SmallVector<Value> sums = overRows({}, {point[0]}, {}, SmallVector<Value>(strip, zero));
+    SmallVector<Value> sums = overRows({}, Coords(ArrayRef(point).take_front(first)), {},
+                                       SmallVector<Value>(strip, zero));
     if (!f.failed)
       store(sums);
   });

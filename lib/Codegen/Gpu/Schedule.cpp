@@ -13,6 +13,7 @@
 #include "Recurrence.h"
 #include "ScatterKernel.h"
 #include "TransposedOperand.h"
+#include "tcc/Analysis/PlanarConv.h"
 #include "tcc/Codegen/Common/LineKernel.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -243,10 +244,16 @@ static void scheduleLoop(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
   }
 }
 
-/// A depthwise convolution whose results are what follows it, pixel by pixel.
+/// A depthwise convolution, of channels that lie together or of planes, whose results are what
+/// follows it, pixel by pixel.
 static prim::ConvOp depthwiseIn(kernel::LaunchOp launch) {
   auto conv = dyn_cast_or_null<prim::ConvOp>(productOf(launch));
-  bool plain = conv && isDepthwise(conv) && wholesOf(launch) && isEpilogue(launch, conv) &&
+  // Strips of every other pixel read memory in pieces: 96 x 112 x 112 by 3 x 3 / 2 takes 8.6 us on
+  // an H200 so, and 4.1 as a product.
+  bool planes = conv && isPlanar(conv) && conv.getStrides().back() == 1 &&
+                tensorType(conv.getW()).getDimSize(0) == int64_t(conv.getGroups());
+  bool plain = conv && (planes || (isDepthwise(conv) && wholesOf(launch))) &&
+               isEpilogue(launch, conv) &&
                llvm::all_of(conv.getInputDilation(), [](int64_t gap) { return gap == 1; });
   auto shape = cast<RankedTensorType>(launch.getResultTypes()[0]).getShape();
   return plain && shape == tensorType(conv.getResult()).getShape() ? conv : prim::ConvOp();
