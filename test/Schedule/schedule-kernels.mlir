@@ -876,3 +876,31 @@ func.func @window_lines(%x: tensor<2x3x20x40xf32>) {
   } -> tensor<2x3x20x20xf32>
   return
 }
+
+// Reads that wait for the read before, again and again: several vectors beside each other. With an open line and masks
+// that cost something, one.
+// CHECK-LABEL: @halving
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 32,
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8,
+func.func @halving(%s: tensor<64xi32>, %x: tensor<999xi32>, %y: tensor<?xi32>, %n: index) {
+  %0 = kernel.launch loop "chain" ins(%s, %x : tensor<64xi32>, tensor<999xi32>) sizes() {
+  ^bb0(%a: tensor<64xi32>, %b: tensor<999xi32>):
+    %1 = prim.take %a, %b axis 0 : (tensor<64xi32>, tensor<999xi32>) -> tensor<999xi32>
+    %2 = prim.take %a, %1 axis 0 : (tensor<64xi32>, tensor<999xi32>) -> tensor<999xi32>
+    %3 = prim.neg %2 : (tensor<999xi32>) -> tensor<999xi32>
+    %4 = prim.take %a, %3 axis 0 : (tensor<64xi32>, tensor<999xi32>) -> tensor<999xi32>
+    %5 = prim.take %a, %4 axis 0 : (tensor<64xi32>, tensor<999xi32>) -> tensor<999xi32>
+    %6 = prim.take %a, %5 axis 0 : (tensor<64xi32>, tensor<999xi32>) -> tensor<999xi32>
+    kernel.yield %6 : tensor<999xi32>
+  } -> tensor<999xi32>
+  %7 = kernel.launch loop "open" ins(%s, %y : tensor<64xi32>, tensor<?xi32>) sizes(%n) {
+  ^bb0(%a: tensor<64xi32>, %b: tensor<?xi32>):
+    %1 = prim.take %a, %b axis 0 : (tensor<64xi32>, tensor<?xi32>) -> tensor<?xi32>
+    %2 = prim.take %a, %1 axis 0 : (tensor<64xi32>, tensor<?xi32>) -> tensor<?xi32>
+    %4 = prim.take %a, %2 axis 0 : (tensor<64xi32>, tensor<?xi32>) -> tensor<?xi32>
+    %5 = prim.take %a, %4 axis 0 : (tensor<64xi32>, tensor<?xi32>) -> tensor<?xi32>
+    %6 = prim.take %a, %5 axis 0 : (tensor<64xi32>, tensor<?xi32>) -> tensor<?xi32>
+    kernel.yield %6 : tensor<?xi32>
+  } -> tensor<?xi32>
+  return
+}

@@ -359,15 +359,37 @@ static unsigned wordsOfBlock(kernel::LaunchOp launch) {
   return kBits / tensorType((*draws.begin()).getResult()).getElementTypeBitWidth();
 }
 
+/// Whether elements are read at places that what was read before tells, again and again, as halving
+/// does: of one vector each read waits for the last.
+static bool readsInChain(kernel::LaunchOp launch) {
+  constexpr unsigned kFewReads = 4;
+  unsigned waiting = 0;
+  llvm::SmallPtrSet<Operation *, 32> behind; // what waits for a read
+  for (Operation &op : launch.getBody().front().without_terminator()) {
+    auto waits = [&](Value v) { return behind.contains(v.getDefiningOp()); };
+    auto take = dyn_cast<prim::TakeOp>(op);
+    waiting += take && waits(take.getIndices());
+    if (take || llvm::any_of(op.getOperands(), waits))
+      behind.insert(&op);
+  }
+  return waiting >= kFewReads;
+}
+
 /// Lanes of 32 bits, or as many as a vector has of narrower elements where there are no others.
 /// A function is a chain of operations that wait for each other, of which a processor looks ahead
 /// over a few: several vectors beside each other, as many as registers hold what they need.
 static unsigned pointLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
   constexpr unsigned kMostOperators = 8, kManyRegisters = 32, kBits = 32, kLeast = 8;
   constexpr unsigned kRegistersOfVector = 8; // others are operands of memory
+  constexpr unsigned kChains = 4;            // reads on their way beside each other
   unsigned operators = 0, functions = 0, lanes = cpu.lanes(kBits);
   if (unsigned words = wordsOfBlock(launch); words > 1)
     return lanes * words;
+  // Where a line may end anywhere and masks cost something, its end is single points.
+  auto type = cast<RankedTensorType>(launch.getResultTypes().front());
+  bool isOpen = type.getRank() == 0 || ShapedType::isDynamic(type.getShape().back());
+  if (readsInChain(launch) && !(isOpen && cpu.vectorRegisters < kManyRegisters))
+    return lanes * kChains;
   std::optional<unsigned> bits = pointBits(launch);
   if (!bits)
     return lanes;
