@@ -95,22 +95,34 @@ static Value modulo(ImplicitLocOpBuilder &b, Value x, Value y, Type e) {
   return arith::SelectOp::create(b, division.signsDiffer(r), arith::AddIOp::create(b, r, y), r);
 }
 
-/// Exponentiation by squaring: six steps cover every exponent whose power of an
-/// integer other than 0 and +-1 fits 64 bits; larger exponents wrap as products do.
+/// Exponentiation by squaring, as many steps as the largest exponent at hand has bits: few have
+/// more than three. Products wrap.
 static Value integerPower(ImplicitLocOpBuilder &b, Value x, Value y, Type e) {
-  unsigned width = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
-  Value zero = number(b, 0, x), one = number(b, 1, x), result = one, base = x, rest = y;
-  for (unsigned bit = 0; bit < std::min(width, 64u); ++bit) {
-    Value odd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
-                                      arith::AndIOp::create(b, rest, one), zero);
-    result = arith::SelectOp::create(b, odd, arith::MulIOp::create(b, result, base), result);
-    base = arith::MulIOp::create(b, base, base);
-    rest = arith::ShRUIOp::create(b, rest, one);
+  Value zero = number(b, 0, x), one = number(b, 1, x), rest = y, negative;
+  if (!isUnsigned(e)) {
+    negative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, y, zero);
+    rest = arith::SelectOp::create(b, negative, zero, y);
   }
+  auto more = [&](OpBuilder &, Location loc, ValueRange v) {
+    Value open = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, v[2], zero);
+    if (isa<VectorType>(open.getType()))
+      open = vector::ReductionOp::create(b, vector::CombiningKind::OR, open);
+    scf::ConditionOp::create(b, loc, open, v);
+  };
+  auto turn = [&](OpBuilder &, Location loc, ValueRange v) {
+    Value odd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                                      arith::AndIOp::create(b, v[2], one), zero);
+    Value product = arith::MulIOp::create(b, v[0], v[1]);
+    scf::YieldOp::create(b, loc,
+                         ValueRange{arith::SelectOp::create(b, odd, product, v[0]),
+                                    arith::MulIOp::create(b, v[1], v[1]),
+                                    arith::ShRUIOp::create(b, v[2], one)});
+  };
+  SmallVector<Type> types(3, x.getType());
+  Value result = scf::WhileOp::create(b, types, ValueRange{one, x, rest}, more, turn).getResult(0);
   if (isUnsigned(e))
     return result;
   // A negative exponent: 1 / x^|y| truncated, not 0 for x = +-1 only.
-  Value negative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, y, zero);
   Value isOne = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, one);
   Value minusOne = number(b, -1, x);
   Value isMinusOne = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, minusOne);
