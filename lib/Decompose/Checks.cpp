@@ -176,6 +176,10 @@ static constexpr llvm::StringLiteral kOutOfRange = "an index is out of range";
 
 /// Where an index is out of range, if only a run knows that; everything else is checked.
 static Value outOfRange(PrimBuilder &b, Value indices, Dim extent, IndexRange range) {
+  if (!isa<IntegerType>(b.elem(indices))) {
+    b.fault("indices are no integers");
+    return {};
+  }
   if (auto constants = b.constantInts(indices)) {
     requireKnownInRange(b, *constants, extent, range, kOutOfRange);
     return {};

@@ -161,6 +161,13 @@ Value PrimBuilder::take(Value x, Value indices, int64_t axis) {
     return fromHost(result, type(indices).getShape(), elem(x));
   }
   Dims result = dims(x), inner = dims(indices);
+  bool hasAxis = axis >= 0 && axis < rank(x), areIntegers = isa<IntegerType>(elem(indices));
+  if (!hasAxis)
+    fault("an operand of rank " + llvm::Twine(rank(x)) + " has no axis " + llvm::Twine(axis));
+  if (!areIntegers)
+    fault("indices are no integers");
+  if (!hasAxis || !areIntegers)
+    return full(inner, 0, elem(x));
   result.erase(result.begin() + axis);
   result.insert(result.begin() + axis, inner.begin(), inner.end());
   return prim::TakeOp::create(b, loc, typeOf(result, elem(x)), x, indices, axis).getResult();

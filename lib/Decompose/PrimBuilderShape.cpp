@@ -86,6 +86,11 @@ Value PrimBuilder::unsqueeze(Value x, ArrayRef<int64_t> axes) {
   for (int64_t axis : axes)
     sorted.push_back(axisOf(axis, total));
   llvm::sort(sorted);
+  if (!sorted.empty() && (sorted.front() < 0 || sorted.back() >= total)) {
+    fault("an operand of rank " + llvm::Twine(rank(x)) + " becomes none of rank " +
+          llvm::Twine(total));
+    return x;
+  }
   for (int64_t axis : sorted)
     list.insert(list.begin() + axis, dim(1));
   return reshape(x, list);
@@ -265,7 +270,7 @@ Value PrimBuilder::concat(ValueRange inputs, int64_t axis) {
   for (Value v : inputs)
     if (rank(v) != rank(inputs[0]) || elem(v) != elem(inputs[0]) || axis >= rank(v)) {
       fault("tensors to concatenate differ in rank or element type");
-      return inputs[0];
+      return *llvm::max_element(inputs, [&](Value x, Value y) { return rank(x) < rank(y); });
     }
   if (rank(inputs[0]) == 1) {
     Dims all;

@@ -258,6 +258,7 @@ def operators():
         yield f"arange-to-{end}", BAD, of("arange.start_step", 1, start=number(0), end=real(end), step=number(1), dtype=dtype)
     for end, step in ((1e300, 1.0), (1.0, 0.0), (1.0, 1e-300)):
         yield f"arange-to-{end}-by-{step}", BAD, of("arange.start_step", 1, start=real(0.0), end=real(end), step=real(step), dtype=dtype)
+    yield "pool-to-2^62-windows", BAD, of("adaptive_avg_pool1d.default", self=x, output_size=list_([2**62]))
     for size in ([HUGE, HUGE], [-1, 4], [2**40, 2**40]):
         yield f"full-{size}", BAD, of("full.default", size=list_(size), fill_value=real(1.0), dtype=dtype)
     for shape in ([-1, -1], [-2, 5], [7, 3, HUGE]):

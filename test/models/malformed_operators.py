@@ -125,9 +125,18 @@ def contrib():
     for length in (2, 3, 6):  # of one sequence: its length alone, or 5
         lengths = array("m", np.ones(length, np.int32))
         yield f"attention-mask-of-{length}", BAD, given("MultiHeadAttention", ["x", "x", "x", "", "m"], [lengths], **attention)
+    yield "attention-past-of-rank-3", BAD, given("MultiHeadAttention", ["x", "x", "x", "", "", "", "x", "x"], **attention)
     yield "attention-half-a-past", BAD, given("MultiHeadAttention", ["x", "x", "x", "", "", "", "x"], **attention)
     for name in ("do_rotary", "past_present_share_buffer"):
         yield name, BAD, given("Attention", ["x", "v"], [array("v", np.ones((6, 18), np.float32))], **attention, **{name: 1})
+    flat = array("f", np.ones(6, np.float32))
+    for place, given_to in enumerate(("query", "key", "value")):
+        inputs = ["x"] * place + ["f"] + ["x"] * (2 - place)
+        yield f"attention-flat-{given_to}", BAD, given("MultiHeadAttention", inputs, [flat], **attention)
+    for place in (3, 4):
+        inputs = ["x"] * 3 + ["c" if place == 4 else "f", "f" if place == 4 else "c", "i", "i"]
+        yield f"attention-flat-cache-{place}", BAD, given(
+            "GroupQueryAttention", inputs, [flat, array("c", np.ones((1, 2, 4, 3), np.float32)), array("i", np.int32([4]))], kv_num_heads=2, **attention)
     projected = [array("v", np.ones((6, 18), np.float32)), array("b", np.ones(18, np.float32))]
     yield "attention-flat-past", BAD, given("Attention", ["x", "v", "b", "", "b"], projected, **attention)
     yield "weight_prepacked", BAD, given("MatMulNBits", ["x", "q", "w"], [array("q", np.ones((3, 3, 8), np.uint8)), three],
@@ -140,6 +149,10 @@ def contrib():
         yield f"rotary-interleaved-{pairs}", expect, given("RotaryEmbedding", ["r", "p", "c", "c"], tables, interleaved=pairs)
         yield f"attention-unidirectional-{pairs}", expect, given("MultiHeadAttention", "xxx", num_heads=2, unidirectional=pairs)
     yield "unknown-operator", BAD, given("FrobnicateNBits", "x")
+    angle = [array("r", np.ones((1, 2, 4, 8), np.float32)), array("a", np.float32(1)), ints("p", 0, 1, 2, 3)]
+    tables = [array("r", np.ones((1, 2, 8), np.float32)), array("p", np.zeros((1, 2), np.float32)), array("c", np.ones((4, 4), np.float32))]
+    yield "rotary-at-real-places", BAD, given("RotaryEmbedding", ["r", "p", "c", "c"], tables)
+    yield "rotary-of-one-angle", BAD, model([node("RotaryEmbedding", ["r", "a", "a", "p"], ["y"])], [value("x")], None, angle, opset=23)
     yield from contrib_mixtures(given)
     yield from contrib_states(given)
     yield from contrib_parts(given)
@@ -283,6 +296,8 @@ def recurrent():
                             ("direction", "bidirectional"), ("activations", ["What"])):
             yield f"{op}-{name}-{given}", BAD, network(**{name: given})
         yield f"{op}-w", BAD, network(w=(1, 4, 9))
+        weights = [array("w", np.ones((1, gates * 4, 3), np.float32)), array("r", np.ones((1, gates * 4, 4), np.float32)), array("l", np.int32(2))]
+        yield f"{op}-length-of-all", BAD, one(op, ["x", "w", "r", "", "l"], weights, (5, 2, 3), hidden_size=4)
         yield f"{op}-r", BAD, network(r=(2, 4, 4))
 
 

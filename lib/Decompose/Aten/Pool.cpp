@@ -219,7 +219,7 @@ struct EvenWindows {
 
 std::optional<EvenWindows> evenWindows(PrimBuilder &b, Dim extent, Dim count) {
   auto n = b.known(extent), parts = b.known(count);
-  if (!n || !parts || *parts < 1)
+  if (!n || !parts || *parts < 1 || *parts > *n)
     return std::nullopt;
   auto begin = [&](int64_t o) { return o * *n / *parts; };
   auto end = [&](int64_t o) { return ((o + 1) * *n + *parts - 1) / *parts; };

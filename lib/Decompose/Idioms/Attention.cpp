@@ -8,6 +8,11 @@ using namespace mlir;
 using namespace tcc;
 
 Value tcc::splitHeads(PrimBuilder &b, Value x, int64_t heads) {
+  if (b.rank(x) != 3) {
+    b.fault("queries, keys or values of rank " + llvm::Twine(b.rank(x)) +
+            ", not [batch, tokens, features]");
+    return b.full(Dims(4, b.dim(1)), 0, b.elem(x));
+  }
   Dims d = b.dims(x);
   Dim n = b.dim(heads), each = wholeQuotient(b, d[2], n, "features in heads");
   return b.transpose(b.reshape(x, {d[0], d[1], n, each}), {0, 2, 1, 3});

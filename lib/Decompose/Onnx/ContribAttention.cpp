@@ -238,6 +238,9 @@ LogicalResult multiHeadAttention(NodeContext &c) {
   Dim past = b.dim(0);
   if (c.has(6) != c.has(7))
     return c.fail("needs both past_key and past_value, or neither");
+  for (size_t i : {6, 7})
+    if (c.has(i) && b.rank(c.in(i)) != 4)
+      return c.fail("needs a past [batch, heads, tokens, size]");
   auto cache = AttentionCache::read(c, {8, kNone, 9}, c.has(6) && c.has(8));
   if (failed(cache))
     return failure();

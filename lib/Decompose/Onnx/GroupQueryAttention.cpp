@@ -81,6 +81,9 @@ LogicalResult GroupQueryAttention::readOperands() {
   if (c.has(kKey) != c.has(kValue) || c.has(kPastKey) != c.has(kPastValue) ||
       c.has(in.cos) != c.has(in.sin))
     return c.fail("needs both a key and a value, both parts of a cache, both tables, or neither");
+  for (Operand past : {kPastKey, kPastValue})
+    if (c.has(past) && b.rank(c.in(past)) != 4)
+      return c.fail("needs caches [batch, heads, tokens, size]");
   if (c.has(kKey)) {
     if (b.rank(c.in(kKey)) != 3 || b.rank(c.in(kValue)) != 3)
       return c.fail("needs keys and values of rank 3");

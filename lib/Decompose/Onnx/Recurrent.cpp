@@ -209,7 +209,9 @@ LogicalResult recurrent(NodeContext &c, const Layer &n) {
     requireSame(b, b.dim(c.in(i), 0), b.dim(directions), "directions of the biases");
     requireSame(b, b.dim(c.in(i), 1), width, "biases of the gates");
   }
-  if (c.has(4) && b.rank(c.in(4)) == 1) {
+  if (c.has(4)) {
+    if (b.rank(c.in(4)) != 1)
+      return c.fail("the lengths must have rank 1");
     requireSame(b, b.dim(c.in(4), 0), b.dim(x, 1), "lengths and input");
     requireInRange(b, c.in(4), b.addDims(b.dim(x, 0), b.dim(1)), IndexRange::positions);
   }
