@@ -72,7 +72,8 @@ Value PrimBuilder::reshape(Value x, ArrayRef<Dim> list) {
   if (Value picked = pickElements(*this, x, t.getShape(), [](int64_t i) { return i; }))
     return picked;
   if (auto constantOp = x.getDefiningOp<prim::ConstantOp>(); constantOp && t.hasStaticShape())
-    if (auto dense = dyn_cast<DenseElementsAttr>(constantOp.getElements()))
+    if (auto dense = dyn_cast<DenseElementsAttr>(constantOp.getElements());
+        dense && dense.getNumElements() == t.getNumElements())
       return constant(dense.isSplat() ? dense.resizeSplat(t) : dense.reshape(t));
   if (auto before = x.getDefiningOp<prim::ReshapeOp>())
     x = before.getX();

@@ -126,6 +126,14 @@ def contrib():
         lengths = array("m", np.ones(length, np.int32))
         yield f"attention-mask-of-{length}", BAD, given("MultiHeadAttention", ["x", "x", "x", "", "m"], [lengths], **attention)
     yield "attention-past-of-rank-3", BAD, given("MultiHeadAttention", ["x", "x", "x", "", "", "", "x", "x"], **attention)
+    cache = [array("f", np.ones((1, 2, 2), np.float32)), array("c", np.ones((1, 2, 4, 3), np.float32)), array("t", np.ones((1, 1, 6), np.float32)),
+             array("n", np.int32([2]))]
+    yield "attention-flat-cache-of-a-token", BAD, given("DecoderMaskedMultiHeadAttention", ["t", "t", "t", "", "", "c", "f", "n"], cache,
+                                                        past_present_share_buffer=1, **attention)
+    yield "named-numbers-of-no-block", BAD, given("MatMulBnb4", "xwl", [array("w", np.ones(9, np.uint8)), array("l", np.ones(0, np.float32))],
+                                                  K=6, N=3, block_size=16, quant_type=1)
+    yield "branches-mixed-by-a-line", BAD, given("HyperConnectionPostMix", "xbgm", [
+        array("b", np.ones((1, 6), np.float32)), array("g", np.ones((1, 1, 4), np.float32)), array("m", np.ones(2, np.float32))], num_branches=4)
     yield "attention-half-a-past", BAD, given("MultiHeadAttention", ["x", "x", "x", "", "", "", "x"], **attention)
     for name in ("do_rotary", "past_present_share_buffer"):
         yield name, BAD, given("Attention", ["x", "v"], [array("v", np.ones((6, 18), np.float32))], **attention, **{name: 1})

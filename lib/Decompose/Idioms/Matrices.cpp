@@ -29,6 +29,10 @@ Dims matrices::batchOf(PrimBuilder &b, Value x, int64_t last) {
 }
 
 Value matrices::transposed(PrimBuilder &b, Value x) {
+  if (b.rank(x) < 2) {
+    b.fault("an operand of rank " + llvm::Twine(b.rank(x)) + " is no matrix");
+    return x;
+  }
   SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, b.rank(x)));
   std::swap(order[order.size() - 1], order[order.size() - 2]);
   return b.transpose(x, order);

@@ -45,6 +45,10 @@ FailureOr<AttentionCache> AttentionCache::read(NodeContext &c, const Operands &o
 }
 
 Value AttentionCache::append(Value past, Value &fresh) const {
+  if (b.rank(past) != 4) {
+    b.fault("a cache of rank " + llvm::Twine(b.rank(past)) + ", not [batch, heads, tokens, size]");
+    return fresh;
+  }
   if (!shares)
     return fresh = b.concat({past, fresh}, 2);
   Type index = b.builder().getI64Type();
