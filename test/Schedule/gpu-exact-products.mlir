@@ -3,8 +3,20 @@
 
 // Few tiles: groups of a block's threads have parts of k.
 // CHECK-LABEL: @few_tiles
-// CHECK: sm_90a = <form = product, threads = 128, vectors = 2, rows = 32, columns = 32, depth = 16
-func.func @few_tiles(%x: tensor<128x768xf32>, %w: tensor<768x768xf32>) {
+// CHECK: sm_90a = <form = product, threads = 128, vectors = {{[0-9]+}}, rows = {{16|32}}, columns = 32, depth = 16
+func.func @few_tiles(%x: tensor<24x768xf32>, %w: tensor<768x768xf32>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<24x768xf32>, tensor<768x768xf32>) sizes() {
+  ^bb0(%a: tensor<24x768xf32>, %b: tensor<768x768xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<24x768xf32>, tensor<768x768xf32>) -> tensor<24x768xf32>
+    kernel.yield %c : tensor<24x768xf32>
+  } -> tensor<24x768xf32>
+  return
+}
+
+// Some more: copies bring slices to blocks that share tiles.
+// CHECK-LABEL: @few_larger
+// CHECK: sm_90a = <form = product, threads = 128, row_threads = 16, rows = 64, columns = 64, depth = 8, shared_bytes = 13056, split = 4,
+func.func @few_larger(%x: tensor<128x768xf32>, %w: tensor<768x768xf32>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<128x768xf32>, tensor<768x768xf32>) sizes() {
   ^bb0(%a: tensor<128x768xf32>, %b: tensor<768x768xf32>):
     %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<128x768xf32>, tensor<768x768xf32>) -> tensor<128x768xf32>

@@ -108,11 +108,11 @@ static void choose(ScheduleChoice &s, const AheadTile &t, int64_t split, int64_t
 
 /// Calls `visit` with numbers of blocks that share a tile, and the rounds of each, in which no
 /// block has nothing.
-static void forSplits(const AheadTile &t, int64_t tiles, const ProductSizes &sizes,
+static void forSplits(const AheadTile &t, int64_t tiles, const ProductSizes &sizes, int64_t most,
                       function_ref<void(int64_t, int64_t)> visit) {
   // Many threads have no registers left for the parts of many blocks.
   constexpr int64_t kFewest = 4, kManyThreads = 256; // slices of a block
-  int64_t most = !sizes.shares ? 1 : t.threads < kManyThreads ? 8 : 2;
+  most = !sizes.shares ? 1 : t.threads < kManyThreads ? most : 2;
   int64_t slices = llvm::divideCeil(sizes.inner, t.depth);
   // LLVM unrolls what adds up the parts, and of numbers that are no power of two it spills.
   for (int64_t split = 1; split <= most; split *= 2) {
@@ -138,13 +138,16 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSiz
                    kMeeting = 1750, kL2 = 42.5, kLast = 0.415;
   constexpr unsigned kManyThreads = 256;
   constexpr double kSchedulers = 4;
+  constexpr int64_t kMostShare = 64, kMostOfRegisters = 8; // blocks
+  // Of what memory has to bring, where parts are more than caches keep.
+  constexpr double kOfMemory = 0.87, kClock = 1.8e9;
   constexpr AheadTile kTiles[] = {
       {128, 128, 16, 128, 16, 1, 0}, {128, 128, 8, 128, 16, 1, 0}, {128, 128, 16, 256, 16, 1, 0},
       {128, 64, 16, 128, 8, 1, 0},   {64, 64, 8, 128, 16, 1, 0},   {128, 128, 16, 256, 16, 1, 3},
       {128, 64, 16, 128, 8, 2, 3},   {64, 128, 16, 128, 16, 1, 3}, {64, 128, 8, 64, 8, 1, 4},
       {64, 64, 8, 128, 16, 1, 3},    {32, 64, 16, 32, 8, 4, 3}};
   Problem p(dot, sizes, Float32Type::get(dot.getContext()), arch);
-  constexpr int64_t kFew = 64; // rows or columns, of which smaller tiles are made
+  constexpr int64_t kFew = 32; // rows or columns, of which smaller tiles are made
   if (!p.known() || std::min(p.sizes.rows, p.sizes.columns) < kFew)
     return 0;
   bool cold =
@@ -169,37 +172,41 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSiz
            warps = double(t.threads) * t.parts / GpuArch::warp;
     double issued = t.depth * (ownRows * ownColumns + kRead * (ownRows + ownColumns) / 4) +
                     (t.stages ? kBringCopied : kBring) * alongK / t.threads + kRound;
-    forSplits(t, tiles, p.sizes, [&](int64_t split, int64_t rounds) {
-      int64_t each = llvm::divideCeil(tiles * split, arch.multiprocessors),
-              most = t.resident(4, false, split > 1);
-      auto together = double(std::min(most, each));
-      double busy = together * warps / kSchedulers;
-      // A warp that is alone with its scheduler waits for what registers bring.
-      if (!t.stages && busy <= 1)
-        return;
-      double used = (busy <= 1   ? kAlone
-                     : busy <= 2 ? kTwo
-                                 : kMore) *
-                    std::min(1.0, busy) * (t.threads < kManyThreads ? 1 : kMany);
-      double latency = kLatency;
-      if (cold)
-        latency += kMemory + together * across * 4 * t.parts * kInOne;
-      if (t.stages)
-        latency /= t.stages - 1;
-      double waves =
-          kLast * double(llvm::divideCeil(each, most)) +
-          (1 - kLast) * std::max(1.0, double(tiles * split) / double(arch.multiprocessors * most));
-      double tileBytes = 4.0 * t.rows * t.columns;
-      double work = std::max(latency, together * warps * issued / kSchedulers / used);
-      double cost = kStart + (t.parts > 1 ? kAdd * t.parts : 0) +
-                    waves * (double(rounds) * work + kTile + together * tileBytes * kOut);
-      if (split > 1)
-        cost += kMeeting + double(each + split) * tileBytes / kL2;
-      if (cost >= least)
-        return;
-      least = cost;
-      choose(s, t, split, tiles, 4, false);
-    });
+    forSplits(t, tiles, p.sizes, t.stages ? kMostShare : kMostOfRegisters,
+              [&](int64_t split, int64_t rounds) {
+                int64_t each = llvm::divideCeil(tiles * split, arch.multiprocessors),
+                        most = t.resident(4, false, split > 1);
+                auto together = double(std::min(most, each));
+                double busy = together * warps / kSchedulers;
+                // A warp that is alone with its scheduler waits for what registers bring.
+                if (!t.stages && busy <= 1)
+                  return;
+                double used = (busy <= 1   ? kAlone
+                               : busy <= 2 ? kTwo
+                                           : kMore) *
+                              std::min(1.0, busy) * (t.threads < kManyThreads ? 1 : kMany);
+                double latency = kLatency;
+                if (cold)
+                  latency += kMemory + together * across * 4 * t.parts * kInOne;
+                if (t.stages)
+                  latency /= t.stages - 1;
+                double waves = kLast * double(llvm::divideCeil(each, most)) +
+                               (1 - kLast) * std::max(1.0, double(tiles * split) /
+                                                               double(arch.multiprocessors * most));
+                double tileBytes = 4.0 * t.rows * t.columns;
+                double work = std::max(latency, together * warps * issued / kSchedulers / used);
+                double cost = kStart + (t.parts > 1 ? kAdd * t.parts : 0) +
+                              waves * (double(rounds) * work + kTile + together * tileBytes * kOut);
+                if (split > 1)
+                  cost += kMeeting + double(each + split) * tileBytes / kL2;
+                double parts = split > 1 ? double(tiles * split) * tileBytes : 0;
+                if (parts >= double(arch.l2Bytes) * 0.5)
+                  cost += 2 * parts * kClock / (kOfMemory * double(arch.bytesPerSecond));
+                if (cost >= least)
+                  return;
+                least = cost;
+                choose(s, t, split, tiles, 4, false);
+              });
   }
   return least < against ? least : 0;
 }
@@ -211,6 +218,7 @@ bool device::unitsProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSizes
   // four warps, or eight; what 16 of k take to come. Then as above.
   constexpr double kMultiply = 181, kRead = 1.16, kFourWarps = 1.4, kEightWarps = 1.04,
                    kLatency = 212, kStart = 1700, kMeeting = 3560, kL2 = 15.4, kLast = 0.13;
+  constexpr int64_t kMostShare = 8; // blocks
   constexpr AheadTile kTiles[] = {{64, 128, 16, 128, 8, 1, 3},
                                   {64, 64, 16, 128, 8, 1, 4},
                                   {32, 64, 16, 128, 8, 1, 4},
@@ -229,7 +237,7 @@ bool device::unitsProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSizes
            ownColumns = 4.0 * t.columns / t.across;
     double work = t.rows * t.columns * t.depth / kMultiply +
                   kRead * warps * (ownRows + ownColumns) * t.depth / 16;
-    forSplits(t, tiles, p.sizes, [&](int64_t split, int64_t rounds) {
+    forSplits(t, tiles, p.sizes, kMostShare, [&](int64_t split, int64_t rounds) {
       int64_t each = llvm::divideCeil(tiles * split, arch.multiprocessors),
               most = t.resident(8, true, split > 1);
       auto together = double(std::min(most, each));

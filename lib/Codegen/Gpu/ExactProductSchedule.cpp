@@ -302,7 +302,7 @@ static double groupProduct(ScheduleChoice &s, const ProductSizes &sizes, const G
 static void scheduleExact(ScheduleChoice &s, kernel::LaunchOp launch, const ProductSizes &sizes,
                           const GpuArch &arch) {
   constexpr int64_t kLarge = 128, kShort = 512;
-  constexpr double kSurely = 0.97; // of estimates that were fitted apart
+  constexpr double kSurely = 1.25; // of estimates that were fitted apart
   // What the older ones leave out: what begins and ends, and what is stored, by byte.
   constexpr double kStart = 2500, kOut = 0.025;
   Operation *op = productOf(launch);
@@ -399,11 +399,11 @@ static bool fitsWords(kernel::LaunchOp launch, int64_t rows) {
 
 SmallVector<FewRows> device::scheduleFewExactRows(kernel::LaunchOp launch, Schedule many,
                                                   const GpuArch &arch) {
-  // Runs of up to so many rows take what is best for as many. One row is as many models have it,
-  // whose batch is open: warps over columns take it where operands lie along what is summed.
-  constexpr int64_t kTypical[] = {32, 128, 256, 512, 1024, 2048}, kMost = int64_t(1) << 20,
-                    kMostSharing = 2048;
-  constexpr unsigned kSingle = 1;
+  // Runs of up to so many rows take what is best for as many: warps over columns the fewest, where
+  // operands lie along what is summed.
+  constexpr int64_t kTypical[] = {32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072},
+                    kMost = int64_t(1) << 20, kMostScratch = 32 << 20;
+  constexpr unsigned kSkinny[] = {1, 4, 8};
   std::optional<ProductSizes> sizes = openRows(launch, arch);
   if (!sizes)
     return {};
@@ -422,18 +422,24 @@ SmallVector<FewRows> device::scheduleFewExactRows(kernel::LaunchOp launch, Sched
     else
       all.push_back(few);
   };
-  sizes->rows = kSingle;
-  if (lieAlongSums(productOf(launch), *sizes)) {
-    ScheduleChoice choice;
-    scheduleSkinny(choice, launch, *sizes, arch);
-    choice.depth = kSingle;
-    add(choice, kSingle);
-  }
+  if (lieAlongSums(productOf(launch), *sizes))
+    for (unsigned rows : kSkinny) {
+      sizes->rows = rows;
+      ScheduleChoice choice;
+      scheduleSkinny(choice, launch, *sizes, arch);
+      choice.depth = rows;
+      add(choice, rows);
+    }
   for (int64_t rows : kTypical) {
     sizes->rows = rows;
-    sizes->shares = rows < kMostSharing; // memory that all runs have in vain otherwise
     ScheduleChoice choice;
     scheduleExact(choice, launch, *sizes, arch);
+    if (choice.scratchBytes > kMostScratch) { // which runs of few rows would have in vain
+      ProductSizes alone = *sizes;
+      alone.shares = false;
+      choice = ScheduleChoice();
+      scheduleExact(choice, launch, alone, arch);
+    }
     add(choice, rows);
   }
   // Indices of many are words as well, up to where some no longer fit.
