@@ -1,6 +1,7 @@
 // Products in large squares of a thread, whose slices come by registers or by copies, on the
 // simulated device against the reference interpreter.
 #include "KernelTexts.h"
+#include "tcc/Emit/Ptx.h"
 #include <catch2/catch.hpp>
 
 using namespace mlir;
@@ -121,4 +122,31 @@ TEST_CASE("convolutions with a filter for each channel, of planes: strips along 
       CHECK((s.getForm() == codegen::device::Form::Loop && s.getRows() > 0) == neighbours);
       check(text, {random(d, c.shape), random(d, c.filters)});
     }
+}
+
+TEST_CASE("wgmma: operands of 32 bits that lie along columns come out of registers") {
+  const GpuArch &arch = *GpuArch::find("sm_90a");
+  for (auto [m, k, n] : {std::array{512, 4096, 4096}, {100, 768, 768}, {2048, 500, 1000}}) {
+    auto matrix = [](int rows, int columns) {
+      return "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) + "xf32>";
+    };
+    std::string l = matrix(m, k), r = matrix(k, n), y = matrix(m, n);
+    std::string text = function("%a: " + l + ", %b: " + r, y,
+                                "%y = prim.dot %a, %b batch [] x [] contract [1] x [0] : (" + l +
+                                    ", " + r + ") -> " + y);
+    INFO(text);
+    auto module = fused(text);
+    kernel::LaunchOp launch;
+    module->walk([&](kernel::LaunchOp op) { launch = op; });
+    auto schedule = codegen::device::chooseSchedule(launch, arch, /*tf32=*/true);
+    CHECK(schedule.getForm() == codegen::device::Form::Wgmma);
+    CHECK(schedule.getMostBlocks() == 0);
+    auto kernel = kernelModule(launch, "k", schedule, arch);
+    REQUIRE(kernel);
+    REQUIRE(succeeded(codegen::device::lowerKernelModule(*kernel, schedule)));
+    std::string ptx = llvm::cantFail(emit::emitPtx(*kernel, arch));
+    CHECK(ptx.find("k8.f32.tf32.tf32 {") != std::string::npos);
+    CHECK(ptx.find("cvt.rna.tf32.f32") != std::string::npos);
+    checkAssembles(ptx, arch);
+  }
 }

@@ -426,13 +426,18 @@ def asynchronous(machine, number, parts, operands, group_of):
     transposed = ELEMENTS[kinds[0]][0] == np.uint16 and bool(int(operands[-1]))  # others have no such operand
 
     def rows_of(threads):
-        rows = np.zeros((64, 16), np.uint16)
+        wide = ELEMENTS[kinds[0]][0] == np.uint32  # a word is an element, not two neighbours
+        rows = np.zeros((64, 8), np.uint32) if wide else np.zeros((64, 16), np.uint16)
         for i, thread in enumerate(threads):
             warp, lane = divmod(i, WARP)
             for j, word in enumerate(words):
                 bits = word(thread)
-                row, k = warp * 16 + lane // 4 + 8 * (j % 2), lane % 4 * 2 + 8 * (j // 2)
-                rows[row, k:k + 2] = bits & 0xFFFF, bits >> 16 & 0xFFFF
+                row, k = warp * 16 + lane // 4 + 8 * (j % 2), lane % 4
+                if wide:
+                    rows[row, k + 4 * (j // 2)] = bits & 0xFFFFFFFF
+                else:
+                    k = 2 * k + 8 * (j // 2)
+                    rows[row, k:k + 2] = bits & 0xFFFF, bits >> 16 & 0xFFFF
         return decoded(rows, kinds[0])
 
     def start(gathered):

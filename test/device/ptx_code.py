@@ -290,6 +290,8 @@ class Run:
             write = self.shared(numbers.FROM_REAL[to[:-2]])
             high, low = self.real(given[1], "f32"), self.real(given[2], "f32")
             return self.assign(given[0], f"{write}({high}) << 16 | {write}({low})", 32)
+        if to == "tf32":  # to nearest, ties away from zero
+            return self.assign(given[0], f"{self.raw(given[1])[0]} + 0x1000 & 0xFFFFE000", 32)
         value = self.number(given[1], of)
         if of in numbers.TO_REAL and "rni" in parts:
             value = f"round({value})"

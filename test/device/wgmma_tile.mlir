@@ -41,3 +41,15 @@ func.func @batch_columns(%a: tensor<2x2x4x16x136xf16>, %w: tensor<2x2x72x136xf16
   %y = prim.add %0, %1 : (tensor<2x2x4x16x72xf32>, tensor<2x2x4x16x72xf32>) -> tensor<2x2x4x16x72xf32>
   return %y : tensor<2x2x4x16x72xf32>
 }
+// Rows of 32-bit elements along columns: transposes multiplied in the other order, with tails of everything, an odd number of steps,
+// more steps than stages, clusters.
+func.func @tf32_turned(%a: tensor<70x100xf32>, %w: tensor<100x72xf32>, %c: tensor<72xf32>) -> tensor<70x72xf32> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 160, vectors = 2, rows = 32, columns = 64, shared_bytes = 25632, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 288, vectors = 3, rows = 96, columns = 128, shared_bytes = 87088, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 160, vectors = 2, rows = 16, columns = 64, shared_bytes = 21536, split = 2, index_bits = 32>]} {
+  %0 = prim.dot %a, %w batch [] x [] contract [1] x [0] : (tensor<70x100xf32>, tensor<100x72xf32>) -> tensor<70x72xf32>
+  %1 = prim.broadcast %c axes [1] sizes() : (tensor<72xf32>) -> tensor<70x72xf32>
+  %y = prim.add %0, %1 : (tensor<70x72xf32>, tensor<70x72xf32>) -> tensor<70x72xf32>
+  return %y : tensor<70x72xf32>
+}
+func.func @tf32_turned_batch(%a: tensor<2x64x260xf32>, %w: tensor<2x260x68xf32>) -> tensor<2x64x68xf32> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 160, vectors = 4, rows = 64, columns = 64, shared_bytes = 66624, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 160, vectors = 2, rows = 32, columns = 64, shared_bytes = 25632, split = 3, index_bits = 32>]} {
+  %y = prim.dot %a, %w batch [0] x [0] contract [2] x [1] : (tensor<2x64x260xf32>, tensor<2x260x68xf32>) -> tensor<2x64x68xf32>
+  return %y : tensor<2x64x68xf32>
+}

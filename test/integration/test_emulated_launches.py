@@ -63,6 +63,8 @@ class EmulatedLaunches(ToolTest):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIn("clusters_k0_dot_add.wgmma_64x32_split2", result.stdout)
         self.assertIn("batch_columns_k0_dot_add", result.stdout)
+        self.assertIn("tf32_turned_k0_dot_add.wgmma_96x128", result.stdout)
+        self.assertIn("tf32_turned_batch_k0_dot.wgmma_32x64_split3", result.stdout)
         # Sums that are read before all blocks of the cluster have left theirs, and shared memory that ends too early.
         kernel = self.work / "packed/k2.ptx"
         lines = kernel.read_text().splitlines(keepends=True)

@@ -338,11 +338,15 @@ SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launc
     maps.push_back(
         {false, product.leftRows.getArgNumber(), {rows, inner}, {s.getRows(), MatrixTile::depth}});
     unsigned right = product.right.getArgNumber();
+    int64_t units = product.elementUnits();
     if (product.rightByColumns)
       maps.push_back({false, right, {columns, inner}, {s.getColumns(), MatrixTile::depth}});
     else
       maps.push_back(
-          {false, right, {inner, columns}, {MatrixTile::depth, MatrixTile::sliceColumns}});
+          {false,
+           right,
+           {b.getIndexAttr(product.inner / units), b.getIndexAttr(product.columns * units)},
+           {MatrixTile::depth / unsigned(units), MatrixTile::sliceColumns}});
     if (product.batchAxes) {
       maps.back().extents.insert(maps.back().extents.begin(), extents.batch);
       maps.back().box.insert(maps.back().box.begin(), 1);

@@ -97,15 +97,17 @@ std::optional<MatrixProduct> device::matrixOperands(kernel::LaunchOp launch) {
   Type sum = computeType(sumType(tensorType(op->getResult(0)).getElementType()));
   product->inner = product->inner * l.getIntOrFloatBitWidth() / 16;
   bool transposes = l.getIntOrFloatBitWidth() == 16 || product->rightByColumns;
-  if (sum != product->instruction(64).sum() || !transposes || product->inner <= 0 ||
-      product->inner % kPitch || (!product->rightByColumns && product->columns % kPitch))
+  product->turned = !transposes && l.isF32();
+  if (sum != product->instruction(64).sum() || (!transposes && !product->turned) ||
+      product->inner <= 0 || product->inner % kPitch ||
+      (!product->rightByColumns && product->columns * product->elementUnits() % kPitch))
     return std::nullopt;
   return product;
 }
 
 std::optional<MatrixProduct> device::matrixProduct(kernel::LaunchOp launch) {
   std::optional<MatrixProduct> product = matrixOperands(launch);
-  if (!product || !isEpilogue(launch, product->op))
+  if (!product || product->turned || !isEpilogue(launch, product->op))
     return std::nullopt;
   Type out = cast<RankedTensorType>(launch.getResultTypes()[0]).getElementType();
   bool known = out.isBF16() || out.isF16() || out.isF32() || out.isInteger(32) || out.isInteger(8);
@@ -131,6 +133,10 @@ SmallVector<Value> MatrixProduct::rightAt(ImplicitLocOpBuilder &b, Value firstRo
     place.push_back(arith::DivUIOp::create(b, firstRow, rows));
   }
   return place;
+}
+
+int64_t MatrixProduct::elementUnits() const {
+  return std::max<int64_t>(1, tensorType(right).getElementTypeBitWidth() / 16);
 }
 
 int64_t MatrixProduct::steps() const {

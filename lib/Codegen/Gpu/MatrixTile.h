@@ -31,6 +31,9 @@ struct MatrixProduct {
   /// whose rows divide them belong to one matrix, so that all are one with more rows.
   int64_t matrixRows = 0; ///< 0: no batch
   unsigned batchAxes = 0;
+  /// Right's rows of memory are what is summed over, and wgmma does not transpose its elements: the
+  /// transposes are multiplied in the other order (TurnedWgmma.cpp).
+  bool turned = false;
 
   /// Whether tiles of so many rows belong to one matrix each.
   bool fitsRows(unsigned rows) const { return matrixRows % rows == 0; }
@@ -40,7 +43,8 @@ struct MatrixProduct {
                                          mlir::Value column, mlir::Value k) const;
   /// The value whose first axes are the rows.
   mlir::Value rows() const { return window ? mlir::Value(op->getResult(0)) : left; }
-  int64_t steps() const; ///< of the result's sums, MatrixTile::depth units of k each
+  int64_t elementUnits() const; ///< of an element of the right operand that lies in rows
+  int64_t steps() const;        ///< of the result's sums, MatrixTile::depth units of k each
   WgmmaInstruction instruction(unsigned columns) const;
   /// Of the operands; of the result if it is copied, and of what is added to it.
   unsigned tensorMaps() const { return resultBytes ? 3 + unsigned(!!residual) : 2; }

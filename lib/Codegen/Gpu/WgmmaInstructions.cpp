@@ -122,11 +122,15 @@ Value WgmmaInstruction::multiply(ImplicitLocOpBuilder &b, Value sums, ValueRange
       text += (i == first ? "$" : ", $") + std::to_string(i);
     return text + "}";
   };
-  std::string name = element.isBF16() ? "bf16" : "f16";
+  bool words = element.isF32(); // which always lie by inner
+  std::string name = words ? "tf32" : element.isBF16() ? "bf16" : "f16";
   std::string text = "{\n.reg .pred p;\nsetp.ne.b32 p, 1, 0;\nwgmma.mma_async.sync.aligned.m64n" +
-                     std::to_string(columns) + "k16.f32." + name + "." + name + " " +
-                     list(0, count) + ", " + list(2 * count, 4) + ", $" +
-                     std::to_string(2 * count + 4) + ", p, 1, 1, " + (rightByInner ? "0" : "1") +
+                     std::to_string(columns) + (words ? "k8" : "k16") + ".f32." + name + "." +
+                     name + " " + list(0, count) + ", " + list(2 * count, 4) + ", $" +
+                     std::to_string(2 * count + 4) + ", p, 1, 1" +
+                     (words          ? ""
+                      : rightByInner ? ", 0"
+                                     : ", 1") +
                      ";\n}";
   SmallVector<Value> operands;
   appendParts(b, sums, operands);
@@ -148,6 +152,16 @@ Value device::awaitChains(ImplicitLocOpBuilder &b, Value sums, unsigned pending,
   }
   return assembly(b, sums.getType(), operands,
                   "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";", constraints);
+}
+
+void device::awaitReads(ImplicitLocOpBuilder &b, unsigned pending, ValueRange read) {
+  std::string constraints;
+  for (size_t i = 0; i < read.size(); ++i)
+    constraints += i ? ",r" : "r";
+  LLVM::InlineAsmOp::create(
+      b, TypeRange(), read, "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";",
+      constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
 }
 
 //===----------------------------------------------------------------------===//

@@ -50,8 +50,9 @@ struct WgmmaInstruction {
   /// operands of 16 bits may be other than by inner.
   mlir::Value multiply(mlir::ImplicitLocOpBuilder &b, mlir::Value sums, mlir::Value left,
                        mlir::Value right, bool rightByInner, bool isFirst) const;
-  /// The same with the left operand, of 16 bits, in registers: four words of two neighbours, as two
-  /// blocks of eight columns of sums lie. They must not change before the sums have been awaited.
+  /// The same with the left operand in registers: four words, of 16 bits of two neighbours, as two
+  /// blocks of eight columns of sums lie, of 32 bits of lane 4 r + c rows r and r + 8 at k = c,
+  /// then at c + 4. They must not change before the sums have been awaited.
   mlir::Value multiply(mlir::ImplicitLocOpBuilder &b, mlir::Value sums, mlir::ValueRange left,
                        mlir::Value right, bool rightByInner) const;
 };
@@ -63,6 +64,8 @@ void endChain(mlir::ImplicitLocOpBuilder &b);
 /// that those chains read.
 mlir::Value awaitChains(mlir::ImplicitLocOpBuilder &b, mlir::Value sums, unsigned pending,
                         mlir::ValueRange read = {});
+/// The same where it is `read` alone that matters: the sums are not looked at yet.
+void awaitReads(mlir::ImplicitLocOpBuilder &b, unsigned pending, mlir::ValueRange read);
 
 /// Waits for the phase of a barrier that has `parity` to end.
 void awaitBarrier(mlir::ImplicitLocOpBuilder &b, mlir::Value barrier, mlir::Value parity);

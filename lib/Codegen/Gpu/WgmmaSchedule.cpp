@@ -202,7 +202,9 @@ static std::pair<double, double> scheduleWgmma(ScheduleChoice &s, kernel::Launch
 static unsigned stagesOf(WgmmaTile tile, int64_t steps, int64_t together, const GpuArch &arch) {
   constexpr int64_t kMost = 8, kOfSystem = 1024; // bytes of each block
   constexpr int64_t kOthers = 64;                // registers of a thread beside its sums
-  int64_t threads = tile.threads(), registers = int64_t(tile.columns) / 2 + kOthers;
+  constexpr int64_t kOfTurned = 96;
+  int64_t threads = tile.threads(),
+          registers = int64_t(tile.instructionColumns()) / 2 + (tile.turned ? kOfTurned : kOthers);
   bool fits = together * threads <= 2048 && together * threads * registers <= GpuArch::registers;
   int64_t bytes = (arch.sharedBytes + kOfSystem) / together - kOfSystem;
   tile.stages = std::min(kMost, steps);
@@ -213,8 +215,12 @@ static unsigned stagesOf(WgmmaTile tile, int64_t steps, int64_t together, const 
 
 /// What a tile costs in each block of `split`, and the schedule for it; 0 where it does not fit.
 /// `onceBytes`: of operands that come from memory, where one tile reads what no other one does.
+/// `ranks`: against other tiles, not other templates. Beside what no cache keeps, other operands
+/// come no faster: 33 x 4096 x 4096 of tf32 took 32.1 us in tiles of 64 x 40, 23.9 in 64 x 64 and
+/// clusters of two (H200).
 static double wgmmaTileCost(ScheduleChoice &s, WgmmaTile tile, int64_t split, int64_t tiles,
-                            int64_t allSteps, int64_t onceBytes, const GpuArch &arch) {
+                            int64_t allSteps, int64_t onceBytes, const GpuArch &arch,
+                            bool ranks = false) {
   // Measured on an H200: bytes a cycle from L2 to one multiprocessor and to all, and out of
   // another block's shared memory; cycles of a block beside that, alone and where one follows
   // another, of meeting, of a step's latency, and of what a thread finishes at once. Clusters leave
@@ -234,10 +240,16 @@ static double wgmmaTileCost(ScheduleChoice &s, WgmmaTile tile, int64_t split, in
   double waves = double(llvm::divideCeil(each, together));
   double bytes = double(steps * tile.stageBytes());
   double sums = double(tile.rows * tile.columns) * 4 * double(split - 1) / double(split);
-  double multiply = double(each * steps) * wgmmaStep(tile.columns, 64) * tile.rows / 128;
+  double multiply = double(each * steps) * wgmmaStep(tile.instructionColumns(), 64) *
+                    tile.groups() * WgmmaTile::groupRows / 128;
+  // Beside what no cache keeps, other operands come no faster: 33 x 4096 x 4096 of tf32 took 32.1
+  // us in tiles of 64 x 40, 23.9 in 64 x 64 and clusters of two (H200).
+  double brought = double(onceBytes);
+  if (onceBytes >= arch.l2Bytes * 4 / 5)
+    brought = std::max(brought, double(blocks) * bytes);
   double fetch = std::max({double(each) * bytes / kOne, double(blocks) * bytes / kAll, multiply,
                            waves * kLatency * double(steps) / tile.stages,
-                           double(onceBytes) / (kMemory * double(arch.bytesPerSecond) / kClock)});
+                           brought / (kMemory * double(arch.bytesPerSecond) / kClock)});
   double finish = double(each) * kUnit * tile.columns / (16 * double(split));
   double meet = split > 1 ? double(each) * sums / kOther + waves * kMeeting : 0;
   s.rows = tile.rows;
@@ -253,46 +265,61 @@ static double wgmmaTileCost(ScheduleChoice &s, WgmmaTile tile, int64_t split, in
 /// them pay for reading each other's sums.
 static double scheduleWgmmaTile(ScheduleChoice &s, const MatrixProduct &product, int64_t rows,
                                 const GpuArch &arch) {
-  constexpr int64_t kCluster = 8; // blocks
+  constexpr int64_t kCluster = 8, kOpen = 4096; // blocks; rows
   s.form = Form::Wgmma;
-  double least = 0;
-  if (rows < 0)
+  double least = 0, against = 0;
+  if (rows < 0 && !product.turned)
     return least;
-  bool bytes = product.instruction(64).sum().isInteger(32);
+  bool bytes = product.instruction(64).sum().isInteger(32), open = rows < 0;
+  if (open)
+    rows = kOpen;
   auto tilesOf = [&](unsigned height, unsigned columns) {
     return int64_t(llvm::divideCeil(rows, height)) *
            int64_t(llvm::divideCeil(product.columns, columns));
   };
   // Windows that keep half of the machine busy have long sums, and no time to meet.
-  bool shares = !product.window || 2 * tilesOf(64, 128) < arch.multiprocessors;
+  bool shares = !open && (!product.window || 2 * tilesOf(64, 128) < arch.multiprocessors);
   // Of few rows each tile has weights of its own, and no cut of them comes sooner than memory gives
   // them. 64 x 4096 x 4096 took 15.3 us in tiles of 64 x 40, and 17.2 in 64 x 128 and clusters of
   // three, which read less out of L2 (H100; the weights alone are 11.6).
   int64_t once = rows <= WgmmaTile::groupRows && !product.window
                      ? product.columns * product.steps() * MatrixTile::depth * 2
                      : 0;
-  for (unsigned height : {64, 128})
-    for (unsigned columns = 16; columns <= 128; columns += bytes ? 16 : 8) {
-      bool slices = product.rightByColumns || columns % MatrixTile::sliceColumns == 0;
-      // Measured: 104 columns took as long as 128, or longer.
-      bool whole = columns <= (product.window ? 64 : 96) || columns % 32 == 0;
-      if (!slices || !whole || !product.fitsRows(height) ||
-          (product.window && !product.window->fits(columns)))
+  auto consider = [&](unsigned height, unsigned columns) {
+    // Measured: 104 columns took as long as 128, or longer.
+    bool whole = columns <= (product.window ? 64 : 96) || columns % 32 == 0;
+    if (!whole || !product.fitsRows(height) || (product.window && !product.window->fits(columns)))
+      return;
+    for (int64_t split = 1; split <= std::min(shares ? kCluster : 1, product.steps()); ++split) {
+      ScheduleChoice choice = s;
+      int64_t steps = llvm::divideCeil(product.steps(), split);
+      if ((split - 1) * steps >= product.steps())
+        continue; // a block would have none
+      auto costIn = [&](bool ranks) {
+        return wgmmaTileCost(choice, {height, columns, 0, product.turned}, split,
+                             tilesOf(height, columns), product.steps(), once, arch, ranks);
+      };
+      double cost = costIn(/*ranks=*/true);
+      if (cost == 0 || (least != 0 && cost >= least))
         continue;
-      for (int64_t split = 1; split <= std::min(shares ? kCluster : 1, product.steps()); ++split) {
-        ScheduleChoice choice = s;
-        int64_t steps = llvm::divideCeil(product.steps(), split);
-        if ((split - 1) * steps >= product.steps())
-          continue; // a block would have none
-        double cost = wgmmaTileCost(choice, {height, columns, 0}, split, tilesOf(height, columns),
-                                    product.steps(), once, arch);
-        if (cost == 0 || (least != 0 && cost >= least))
-          continue;
-        least = cost;
-        s = choice;
-      }
+      least = cost;
+      against = costIn(/*ranks=*/false);
+      s = choice;
     }
-  return least;
+  };
+  if (product.turned) {
+    // Threads of two groups and of the warp that fetches have registers for 128 rows.
+    for (unsigned height : {16, 32, 64, 96, 128, 192, 256})
+      for (unsigned columns : {64, 128})
+        if (height <= 128 || columns == 64)
+          consider(height, columns);
+    return against;
+  }
+  for (unsigned height : {64, 128})
+    for (unsigned columns = 16; columns <= 128; columns += bytes ? 16 : 8)
+      if (product.rightByColumns || columns % MatrixTile::sliceColumns == 0)
+        consider(height, columns);
+  return against;
 }
 
 /// Rows of a product's matrix; -1: not known.
@@ -347,6 +374,28 @@ double device::scheduleWgmmas(SmallVector<ScheduleChoice> &all, const ScheduleCh
   return first ? tileCost : against;
 }
 
+/// Tiles for few of the open rows of a product whose columns are multiplied by them: the best for
+/// some numbers, up to which they are taken.
+static SmallVector<FewRows> scheduleFewTurned(kernel::LaunchOp launch, const MatrixProduct &product,
+                                              Schedule many, const GpuArch &arch) {
+  constexpr int64_t kTypical[] = {32, 128, 512, 1024};
+  SmallVector<FewRows> all;
+  for (int64_t rows : kTypical) {
+    ScheduleChoice few;
+    if (scheduleWgmmaTile(few, product, rows, arch) == 0)
+      return {};
+    few.indexBits = many.getIndexBits();
+    FewRows found{few.attr(launch.getContext()), rows * product.columns + 1};
+    if (!all.empty() && all.back().schedule == found.schedule)
+      all.back() = found;
+    else
+      all.push_back(found);
+  }
+  while (!all.empty() && all.back().schedule == many)
+    all.pop_back();
+  return all;
+}
+
 SmallVector<FewRows> device::scheduleFewRows(kernel::LaunchOp launch, Schedule many,
                                              const GpuArch &arch) {
   if (many.getForm() == Form::Product)
@@ -355,10 +404,14 @@ SmallVector<FewRows> device::scheduleFewRows(kernel::LaunchOp launch, Schedule m
   constexpr int64_t kTypical[] = {64, 256, 1024}, kMost = 16384;
   std::optional<MatrixProduct> product = matrixOperands(launch);
   if (!product || product->window || product->matrixRows || rowsOf(*product) >= 0 ||
-      many.getForm() != Form::Wgmma || !many.getMostBlocks())
+      many.getForm() != Form::Wgmma)
+    return {};
+  if (product->turned)
+    return scheduleFewTurned(launch, *product, many, arch);
+  if (!many.getMostBlocks())
     return {};
   auto costAt = [&](ScheduleChoice &s, int64_t rows) {
-    WgmmaTile tile{s.rows, s.columns, 0};
+    WgmmaTile tile{s.rows, s.columns, 0, product->turned};
     int64_t tiles = int64_t(llvm::divideCeil(rows, s.rows)) *
                     int64_t(llvm::divideCeil(product->columns, s.columns));
     return wgmmaTileCost(s, tile, s.split, tiles, product->steps(), 0, arch);
