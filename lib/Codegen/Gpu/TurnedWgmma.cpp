@@ -60,7 +60,7 @@ Value WgmmaTileEmitter::multiplyTurned() {
       places.push_back(add(add(slice, line), add(mul(chunk, 16), mul(low, 4))));
     }
   SmallVector<Values, 2> words(2); // of the stages of a pair
-  auto chain = [&](Value sums, Value stage, Value parity, Values &own) {
+  auto chain = [&](Value sums, Value stage, Value parity, Values &own) -> Value {
     awaitBarrier(b, full(stage), parity);
     own = columnWords(stage, places);
     auto rows = WgmmaOperand::at(b, add(sharedAddress, mul(stage, t.stageBytes())), 0, true);

@@ -215,12 +215,8 @@ static unsigned stagesOf(WgmmaTile tile, int64_t steps, int64_t together, const 
 
 /// What a tile costs in each block of `split`, and the schedule for it; 0 where it does not fit.
 /// `onceBytes`: of operands that come from memory, where one tile reads what no other one does.
-/// `ranks`: against other tiles, not other templates. Beside what no cache keeps, other operands
-/// come no faster: 33 x 4096 x 4096 of tf32 took 32.1 us in tiles of 64 x 40, 23.9 in 64 x 64 and
-/// clusters of two (H200).
 static double wgmmaTileCost(ScheduleChoice &s, WgmmaTile tile, int64_t split, int64_t tiles,
-                            int64_t allSteps, int64_t onceBytes, const GpuArch &arch,
-                            bool ranks = false) {
+                            int64_t allSteps, int64_t onceBytes, const GpuArch &arch) {
   // Measured on an H200: bytes a cycle from L2 to one multiprocessor and to all, and out of
   // another block's shared memory; cycles of a block beside that, alone and where one follows
   // another, of meeting, of a step's latency, and of what a thread finishes at once. Clusters leave
@@ -242,14 +238,9 @@ static double wgmmaTileCost(ScheduleChoice &s, WgmmaTile tile, int64_t split, in
   double sums = double(tile.rows * tile.columns) * 4 * double(split - 1) / double(split);
   double multiply = double(each * steps) * wgmmaStep(tile.instructionColumns(), 64) *
                     tile.groups() * WgmmaTile::groupRows / 128;
-  // Beside what no cache keeps, other operands come no faster: 33 x 4096 x 4096 of tf32 took 32.1
-  // us in tiles of 64 x 40, 23.9 in 64 x 64 and clusters of two (H200).
-  double brought = double(onceBytes);
-  if (onceBytes >= arch.l2Bytes * 4 / 5)
-    brought = std::max(brought, double(blocks) * bytes);
   double fetch = std::max({double(each) * bytes / kOne, double(blocks) * bytes / kAll, multiply,
                            waves * kLatency * double(steps) / tile.stages,
-                           brought / (kMemory * double(arch.bytesPerSecond) / kClock)});
+                           double(onceBytes) / (kMemory * double(arch.bytesPerSecond) / kClock)});
   double finish = double(each) * kUnit * tile.columns / (16 * double(split));
   double meet = split > 1 ? double(each) * sums / kOther + waves * kMeeting : 0;
   s.rows = tile.rows;
@@ -267,7 +258,7 @@ static double scheduleWgmmaTile(ScheduleChoice &s, const MatrixProduct &product,
                                 const GpuArch &arch) {
   constexpr int64_t kCluster = 8, kOpen = 4096; // blocks; rows
   s.form = Form::Wgmma;
-  double least = 0, against = 0;
+  double least = 0;
   if (rows < 0 && !product.turned)
     return least;
   bool bytes = product.instruction(64).sum().isInteger(32), open = rows < 0;
@@ -295,31 +286,30 @@ static double scheduleWgmmaTile(ScheduleChoice &s, const MatrixProduct &product,
       int64_t steps = llvm::divideCeil(product.steps(), split);
       if ((split - 1) * steps >= product.steps())
         continue; // a block would have none
-      auto costIn = [&](bool ranks) {
-        return wgmmaTileCost(choice, {height, columns, 0, product.turned}, split,
-                             tilesOf(height, columns), product.steps(), once, arch, ranks);
-      };
-      double cost = costIn(/*ranks=*/true);
+      double cost = wgmmaTileCost(choice, {height, columns, 0, product.turned}, split,
+                                  tilesOf(height, columns), product.steps(), once, arch);
       if (cost == 0 || (least != 0 && cost >= least))
         continue;
       least = cost;
-      against = costIn(/*ranks=*/false);
       s = choice;
     }
   };
   if (product.turned) {
-    // Threads of two groups and of the warp that fetches have registers for 128 rows.
+    // Of many tiles of short sums most is what becomes of the sums: 12 of 512 x 64 x 512 took 8.3
+    // us by mma.sync and 13.2 so (H200).
+    constexpr int64_t kShort = 4; // steps
+    if (product.steps() < kShort && tilesOf(128, 128) > arch.multiprocessors)
+      return 0;
     for (unsigned height : {16, 32, 64, 96, 128, 192, 256})
       for (unsigned columns : {64, 128})
-        if (height <= 128 || columns == 64)
-          consider(height, columns);
-    return against;
+        consider(height, columns);
+    return least;
   }
   for (unsigned height : {64, 128})
     for (unsigned columns = 16; columns <= 128; columns += bytes ? 16 : 8)
       if (product.rightByColumns || columns % MatrixTile::sliceColumns == 0)
         consider(height, columns);
-  return against;
+  return least;
 }
 
 /// Rows of a product's matrix; -1: not known.
