@@ -11,19 +11,24 @@
 #include "MatrixTile.h"
 #include "OperandTile.h"
 #include "ScheduleChoice.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
+/// Whether neighbours of an operand differ in the last of these axes.
+static bool liesAlong(Value operand, ArrayRef<int64_t> axes) {
+  return !axes.empty() && axes.back() == innermostAxis(operand);
+}
+
 /// Whether both operands of a product lie along what is summed, which is not short.
 static bool lieAlongSums(Operation *op, const ProductSizes &sizes) {
   constexpr int64_t kShort = 128; // elements of k
   auto dot = dyn_cast<prim::DotOp>(op);
-  return dot && !dot.getRhsContract().empty() && sizes.inner >= kShort &&
-         dot.getLhsContract().back() == innermostAxis(dot.getLhs()) &&
-         dot.getRhsContract().back() == innermostAxis(dot.getRhs());
+  return dot && sizes.inner >= kShort && liesAlong(dot.getLhs(), dot.getLhsContract()) &&
+         liesAlong(dot.getRhs(), dot.getRhsContract());
 }
 
 bool device::isSkinny(Operation *op) {
@@ -146,7 +151,8 @@ static bool readsMemory(prim::DotOp dot) {
 /// The tile of a matrix product of numbers of 32 bits, and the parts of k that groups of a block's
 /// threads have and that blocks have: what is multiplied and what is waited for. Gives what that
 /// costs; 0 where nothing is known of it.
-static double tileProduct(ScheduleChoice &s, const ProductSizes &sizes, const GpuArch &arch) {
+static double tileProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSizes &sizes,
+                          const GpuArch &arch) {
   // Fitted to 270 schedules of 20 products of f32 on an H200, then to 82 of six others where one
   // warp of a scheduler is alone and where memory is waited for. In cycles of a multiprocessor.
   // What its blocks do in a round: multiply-adds, of which each of four schedulers has 32 lanes,
@@ -156,9 +162,9 @@ static double tileProduct(ScheduleChoice &s, const ProductSizes &sizes, const Gp
   // has, of which so many bytes come in one. Then a block beside, sums of groups and of blocks that
   // meet, whose bytes come in one. Of a last wave this part counts even where few blocks have it.
   constexpr double kMultiply = 1.09, kScheduler = 0.62, kRead = 0.19, kBring = 2.5, kBarrier = 7.4,
-                   kWarpAlone = 1.13, kAlone = 1.12, kLatency = 490, kLatencyOfK = 53,
-                   kMemory = 1040, kInOne = 16.7, kBlock = 800, kAdd = 196, kMeeting = 2070,
-                   kL2 = 16, kLast = 0.17, kSurely = 1.03;
+                   kWarpAlone = 1.13, kAlone = 1.12, kLatency = 490, kLatencyAcross = 1150,
+                   kLatencyOfK = 53, kMemory = 1040, kInOne = 16.7, kBlock = 800, kAdd = 196,
+                   kMeeting = 2070, kL2 = 16, kLast = 0.17, kSurely = 1.03;
   constexpr int64_t kThreads = 256, kStatic = 48 << 10, kShared = 227 << 10, kOfSystem = 1024,
                     kResident = 2048, kBlocks = 32, kFewest = 4, kFine = 16, kMost = 128;
   constexpr unsigned kGroup = 4; // elements of 16 bytes
@@ -168,6 +174,9 @@ static double tileProduct(ScheduleChoice &s, const ProductSizes &sizes, const Gp
   if (sizes.batch < 0 || sizes.rows < 0 || sizes.columns < 0 || sizes.inner < 0)
     return 0;
   int64_t operandBytes = 4 * sizes.batch * sizes.inner * (sizes.rows + sizes.columns);
+  // Supposedly a round finds half of what lies along k in the first cache, from the one before.
+  bool alongK = liesAlong(dot.getLhs(), dot.getLhsContract()) &&
+                liesAlong(dot.getRhs(), dot.getRhsContract());
   double least = 0;
   auto consider = [&](const GroupTile &tile, int64_t parts, int64_t depth) {
     int64_t threads = tile.threads * parts, sums = int64_t(tile.rows) * tile.columns;
@@ -207,7 +216,8 @@ static double tileProduct(ScheduleChoice &s, const ProductSizes &sizes, const Gp
       if (together * warps <= 8)
         work *= together * warps <= 4 ? kWarpAlone : kAlone;
       double onTheirWay = together * double(across * depth * parts) * 4;
-      double latency = kLatency + (large ? kLatencyOfK * double(depth) : 0) +
+      double latency = (alongK ? kLatency : kLatencyAcross) +
+                       (large ? kLatencyOfK * double(depth) : 0) +
                        (cold ? kMemory + onTheirWay / kInOne : 0);
       double waves =
           kLast * double(llvm::divideCeil(each, most)) +
@@ -319,7 +329,7 @@ static void scheduleExact(ScheduleChoice &s, kernel::LaunchOp launch, const Prod
     splitProduct(s, launch, arch);
     return;
   }
-  double cost = dot && readsMemory(dot) ? tileProduct(s, sizes, arch) : 0;
+  double cost = dot && readsMemory(dot) ? tileProduct(s, dot, sizes, arch) : 0;
   if (cost > 0) {
     // What smaller tiles were fitted to has short sums.
     if (sizes.inner <= kShort)
@@ -400,54 +410,60 @@ static bool fitsWords(kernel::LaunchOp launch, int64_t rows) {
 SmallVector<FewRows> device::scheduleFewExactRows(kernel::LaunchOp launch, Schedule many,
                                                   const GpuArch &arch) {
   // Runs of up to so many rows take what is best for as many: warps over columns the fewest, where
-  // operands lie along what is summed.
-  constexpr int64_t kTypical[] = {32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072},
-                    kMost = int64_t(1) << 20, kMostScratch = 32 << 20;
+  // operands lie along what is summed; then those of so many more each, up to a limit.
   constexpr unsigned kSkinny[] = {1, 4, 8};
+  constexpr std::pair<int64_t, int64_t> kTypical[] = {
+      {16, 32}, {32, 64}, {64, 1024}, {128, 2048}, {256, 4096}};
+  constexpr int64_t kMost = int64_t(1) << 20, kMostScratch = 32 << 20;
   std::optional<ProductSizes> sizes = openRows(launch, arch);
   if (!sizes)
     return {};
-  SmallVector<FewRows> all;
-  auto add = [&](ScheduleChoice choice, int64_t rows) {
-    choice.indexBits = fitsWords(launch, rows) ? 32 : many.getIndexBits();
-    FewRows few{choice.attr(launch.getContext()), rows * sizes->batch * sizes->columns + 1};
-    // Of the same but for the memory that blocks meet in, the larger one is for both.
-    auto without = [&](Schedule s) {
-      ScheduleChoice same(s);
-      same.scratchBytes = 0;
-      return same.attr(launch.getContext());
-    };
-    if (!all.empty() && without(all.back().schedule) == without(few.schedule))
-      all.back() = few;
-    else
-      all.push_back(few);
-  };
+  SmallVector<std::pair<ScheduleChoice, int64_t>> choices;
   if (lieAlongSums(productOf(launch), *sizes))
     for (unsigned rows : kSkinny) {
       sizes->rows = rows;
-      ScheduleChoice choice;
-      scheduleSkinny(choice, launch, *sizes, arch);
-      choice.depth = rows;
-      add(choice, rows);
+      scheduleSkinny(choices.emplace_back(ScheduleChoice(), rows).first, launch, *sizes, arch);
+      choices.back().first.depth = rows;
     }
-  for (int64_t rows : kTypical) {
-    sizes->rows = rows;
-    ScheduleChoice choice;
-    scheduleExact(choice, launch, *sizes, arch);
-    if (choice.scratchBytes > kMostScratch) { // which runs of few rows would have in vain
-      ProductSizes alone = *sizes;
+  int64_t rows = 0;
+  for (auto [step, last] : kTypical)
+    while (rows < last) {
+      sizes->rows = rows += step;
+      ScheduleChoice &choice = choices.emplace_back(ScheduleChoice(), rows).first;
+      scheduleExact(choice, launch, *sizes, arch);
+      if (choice.scratchBytes <= kMostScratch)
+        continue;
+      ProductSizes alone = *sizes; // runs of few rows would have that memory in vain
       alone.shares = false;
       choice = ScheduleChoice();
       scheduleExact(choice, launch, alone, arch);
     }
-    add(choice, rows);
-  }
   // Indices of many are words as well, up to where some no longer fit.
   int64_t words = kMost;
-  while (words > kTypical[std::size(kTypical) - 1] && !fitsWords(launch, words))
+  while (words > rows && !fitsWords(launch, words))
     words /= 2;
-  if (words > kTypical[std::size(kTypical) - 1])
-    add(ScheduleChoice(many), words);
+  if (words > rows)
+    choices.push_back({ScheduleChoice(many), words});
+  // Those that differ in the memory alone that blocks meet in are one kernel, with the most.
+  auto without = [&](ScheduleChoice choice) {
+    choice.scratchBytes = 0;
+    return choice.attr(launch.getContext());
+  };
+  llvm::MapVector<Schedule, unsigned> scratch;
+  for (auto &[choice, rows] : choices) {
+    choice.indexBits = fitsWords(launch, rows) ? 32 : many.getIndexBits();
+    unsigned &most = scratch[without(choice)];
+    most = std::max(most, choice.scratchBytes);
+  }
+  SmallVector<FewRows> all;
+  for (auto &[choice, rows] : choices) {
+    choice.scratchBytes = scratch[without(choice)];
+    FewRows few{choice.attr(launch.getContext()), rows * sizes->batch * sizes->columns + 1};
+    if (!all.empty() && all.back().schedule == few.schedule)
+      all.back() = few;
+    else
+      all.push_back(few);
+  }
   while (!all.empty() && all.back().schedule == many)
     all.pop_back();
   return all;
