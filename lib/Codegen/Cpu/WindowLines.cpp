@@ -68,8 +68,8 @@ WindowLines::WindowLines(KernelFrame &f, int64_t points) : f(f), lanes(f.cpu.lan
         f.b, LLVM::LLVMPointerType::get(f.b.getContext()), storageType(element),
         arith::ConstantOp::create(f.b, f.b.getI64IntegerAttr(kTogether * elements)), alignment);
     Memory scratch{pointer, {f.e.index(kTogether * elements)}, element};
-    Line &made = *pools.emplace_back(
-        std::make_unique<Line>(pool, scratch, elements, Value(), Value()));
+    Line &made =
+        *pools.emplace_back(std::make_unique<Line>(pool, scratch, elements, Value(), Value()));
     f.e.bindProvider(pool.getResult(),
                      [this, &made](ArrayRef<Coord> at) { return evaluate(made, at); });
   }
@@ -128,7 +128,8 @@ void WindowLines::fill(const Line &line, const Coords &outer, Value high) {
   Value wanted = f.e.addIndex(f.e.subIndex(last, before), f.e.index(reachOf(pool)));
   Value first = larger(line.begin, f.e.index(0));
   Value end = larger(f.minIndex(wanted, f.e.extent(pool.getX(), type.getRank() - 1)), first);
-  Value none = arith::ConstantOp::create(f.b, neutralElement(pool.getKind(), type.getElementType()));
+  Value none =
+      arith::ConstantOp::create(f.b, neutralElement(pool.getKind(), type.getElementType()));
   auto neutral = [&](Value from, Value to) {
     f.e.setLanes(lanes);
     f.loop(from, to, lanes, [&](Value i) {

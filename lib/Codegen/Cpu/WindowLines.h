@@ -4,8 +4,8 @@
 
 namespace tcc::codegen {
 
-/// The pools of a kernel of points of which a line is worth reducing along all axes of their windows
-/// but the last first.
+/// The pools of a kernel of points of which a line is worth reducing along all axes of their
+/// windows but the last first.
 llvm::SmallVector<prim::PoolOp> poolsOfLines(kernel::LaunchOp launch);
 
 /// Lanes that hold a line, of which a part may be masked.
@@ -27,7 +27,7 @@ private:
   struct Line {
     prim::PoolOp pool;
     Memory scratch;
-    int64_t elements; ///< of a line in scratch
+    int64_t elements;  ///< of a line in scratch
     mlir::Value begin; ///< the column of x, or of what is around it, that the line begins with
     mlir::Value first; ///< where the line begins in scratch
   };
