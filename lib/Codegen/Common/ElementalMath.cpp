@@ -99,6 +99,8 @@ static Value modulo(ImplicitLocOpBuilder &b, Value x, Value y, Type e) {
 /// more than three. Products wrap.
 static Value integerPower(ImplicitLocOpBuilder &b, Value x, Value y, Type e) {
   Value zero = number(b, 0, x), one = number(b, 1, x), rest = y, negative;
+  if (getElementTypeOrSelf(x.getType()).isInteger(1)) // of a bit, no shift says what is left
+    return arith::SelectOp::create(b, y, x, one);
   if (!isUnsigned(e)) {
     negative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, y, zero);
     rest = arith::SelectOp::create(b, negative, zero, y);
