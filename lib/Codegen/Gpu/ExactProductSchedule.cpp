@@ -455,16 +455,7 @@ SmallVector<FewRows> device::scheduleFewExactRows(kernel::LaunchOp launch, Sched
     unsigned &most = scratch[without(choice)];
     most = std::max(most, choice.scratchBytes);
   }
-  SmallVector<FewRows> all;
-  for (auto &[choice, rows] : choices) {
+  for (auto &[choice, rows] : choices)
     choice.scratchBytes = scratch[without(choice)];
-    FewRows few{choice.attr(launch.getContext()), rows * sizes->batch * sizes->columns + 1};
-    if (!all.empty() && all.back().schedule == few.schedule)
-      all.back() = few;
-    else
-      all.push_back(few);
-  }
-  while (!all.empty() && all.back().schedule == many)
-    all.pop_back();
-  return all;
+  return schedulesByRows(choices, sizes->batch * sizes->columns, many);
 }

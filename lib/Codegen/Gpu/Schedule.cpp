@@ -389,3 +389,18 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
 Schedule device::chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch, bool tf32) {
   return schedulesFor(launch, arch, tf32).front();
 }
+
+SmallVector<FewRows> device::schedulesByRows(ArrayRef<std::pair<ScheduleChoice, int64_t>> choices,
+                                             int64_t rowElements, Schedule many) {
+  SmallVector<FewRows> all;
+  for (const auto &[choice, rows] : choices) {
+    FewRows few{choice.attr(many.getContext()), rows * rowElements + 1};
+    if (!all.empty() && all.back().schedule == few.schedule)
+      all.back() = few;
+    else
+      all.push_back(few);
+  }
+  while (!all.empty() && all.back().schedule == many)
+    all.pop_back();
+  return all;
+}

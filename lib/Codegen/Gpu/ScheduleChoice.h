@@ -81,6 +81,12 @@ double scheduleWgmmas(llvm::SmallVector<ScheduleChoice> &all, const ScheduleChoi
 /// Whether nobody writes the right operand of a product while a model runs: it is a weight.
 bool multipliesWeights(kernel::LaunchOp launch, mlir::Operation *product);
 
+/// What is chosen for up to each of some numbers of open rows, which ascend, of `rowElements`
+/// results each: neighbours of one schedule are one, and the last is not that of `many`.
+llvm::SmallVector<FewRows>
+schedulesByRows(llvm::ArrayRef<std::pair<ScheduleChoice, int64_t>> choices, int64_t rowElements,
+                Schedule many);
+
 /// The way to run such a launch in the general form: large tiles read shared memory less often, if
 /// there are enough of them.
 void scheduleExactProduct(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);

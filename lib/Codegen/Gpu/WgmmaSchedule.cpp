@@ -369,21 +369,14 @@ double device::scheduleWgmmas(SmallVector<ScheduleChoice> &all, const ScheduleCh
 static SmallVector<FewRows> scheduleFewTurned(kernel::LaunchOp launch, const MatrixProduct &product,
                                               Schedule many, const GpuArch &arch) {
   constexpr int64_t kTypical[] = {32, 128, 512, 1024};
-  SmallVector<FewRows> all;
+  SmallVector<std::pair<ScheduleChoice, int64_t>> choices;
   for (int64_t rows : kTypical) {
-    ScheduleChoice few;
+    ScheduleChoice &few = choices.emplace_back(ScheduleChoice(), rows).first;
     if (scheduleWgmmaTile(few, product, rows, arch) == 0)
       return {};
     few.indexBits = many.getIndexBits();
-    FewRows found{few.attr(launch.getContext()), rows * product.columns + 1};
-    if (!all.empty() && all.back().schedule == found.schedule)
-      all.back() = found;
-    else
-      all.push_back(found);
   }
-  while (!all.empty() && all.back().schedule == many)
-    all.pop_back();
-  return all;
+  return schedulesByRows(choices, product.columns, many);
 }
 
 SmallVector<FewRows> device::scheduleFewRows(kernel::LaunchOp launch, Schedule many,
