@@ -37,6 +37,24 @@ class Products(ToolTest):
                         x = rng.standard_normal((*rows, 64), dtype=np.float32)
                         self.close(compiled(x)[0], x, weights)
 
+    def test_few_open_rows(self):
+        """Both at run time: no row, one, those of one tile and more have their own ways to read what they are multiplied with."""
+        rng = np.random.default_rng(3)
+        for dtype, k, n in ((np.float32, 64, 100), (np.float32, 900, 33), (np.float32, 4100, 321), (np.float64, 70, 30), (np.float16, 300, 40)):
+            for form in ("plain", "turned"):
+                right = rng.standard_normal((k, n)).astype(dtype)
+                given = right if form == "plain" else right.T.copy()
+                nodes = [helper.make_node("MatMul", ["x", "w" if form == "plain" else "t"], ["y"])]
+                if form == "turned":
+                    nodes.insert(0, helper.make_node("Transpose", ["w"], ["t"], perm=[1, 0]))
+                path = self.write(nodes, [("x", ["m", k]), ("w", given.shape)], [("y", ["m", n])], dtype)
+                for cpu in [*cpu_levels(), "native"]:
+                    with Compiled.build(path, "--cpu", cpu) as compiled:
+                        for rows in (0, 1, 2, 3, 4, 5, 7, 8, 9, 17):
+                            with self.subTest(dtype.__name__, k=k, n=n, form=form, cpu=cpu, rows=rows):
+                                x = rng.standard_normal((rows, k)).astype(dtype)
+                                self.close(compiled(x, given)[0], x, right)
+
     def test_columns_along_sums(self):
         """Stored as they are and turned, alone and in a batch."""
         rng = np.random.default_rng(2)

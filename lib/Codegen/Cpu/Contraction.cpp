@@ -54,6 +54,7 @@ public:
   }
 
   bool writesRows() const override { return spec.schedule.packsA(); }
+  bool mayBeFew() const override { return true; }
 
   SmallVector<Value> run(KernelBuilder &k, const RegisterTile &tile, const PanelSource &panel,
                          Index group, const KBlock &block, ValueRange accs) override {

@@ -131,7 +131,7 @@ void tcc::codegen::setSchedule(KernelBuilder &k, ContractionSpec &spec,
   if (schedule.stepBytes > spec.steps.size)
     takeSteps(k, spec);
   spec.schedule = schedule;
-  if (schedule.singleRow)
+  if (schedule.singleTile && schedule.rows == 1)
     spec.m = k.constant(1);
 }
 

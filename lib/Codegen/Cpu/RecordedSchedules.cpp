@@ -11,7 +11,7 @@ kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const ContractionSched
       context, s.lanes, s.vectors, s.rows, s.unroll, s.tilesPerTask, s.panelsPerTask, kBlock, s.a,
       s.b, s.stepBytes, s.matrixTiles,
       s.inlineEpilogue ? cpu::Epilogue::Inline : cpu::Epilogue::Rolled, s.grainProducts,
-      s.leastTiles, s.singleRow);
+      s.leastTiles, s.singleTile);
 }
 
 kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const WinogradSchedule &s) {
@@ -39,7 +39,7 @@ ContractionSchedule numbersOf(cpu::ContractionScheduleAttr attr) {
   s.inlineEpilogue = attr.getEpilogue() == cpu::Epilogue::Inline;
   s.grainProducts = attr.getGrainProducts();
   s.leastTiles = attr.getLeastTiles();
-  s.singleRow = attr.getSingleRow();
+  s.singleTile = attr.getSingleTile();
   return s;
 }
 

@@ -51,8 +51,6 @@ static void prefetchAhead(KernelBuilder &k, const CpuTarget &cpu, const PanelSou
     for (int64_t offset = 0; offset < b.stepBytes * count; offset += cpu.lineBytes)
       k.prefetch(k.address(from, byte, k.constant(offset)), KernelBuilder::kInL1);
   };
-  if (b.alone)
-    k.ifThen(b.alone, fetchSoon);
   auto fetch = [&](Index begin, int64_t bytes) {
     for (unsigned panel = 0; panel < b.panels; ++panel) {
       Value from = b.ahead;
@@ -64,10 +62,13 @@ static void prefetchAhead(KernelBuilder &k, const CpuTarget &cpu, const PanelSou
                    b.isNear ? KernelBuilder::kInL1 : KernelBuilder::kInL2);
     }
   };
-  if (!b.aheadStride)
-    return fetch(k.mul(at, k.constant(b.aheadStep)), b.aheadStep * count);
-  for (unsigned step = 0; step < count; ++step)
-    fetch(k.mul(k.add(at, k.constant(step)), b.aheadStride), b.aheadStep);
+  auto fetchNext = [&] {
+    if (!b.aheadStride)
+      return fetch(k.mul(at, k.constant(b.aheadStep)), b.aheadStep * count);
+    for (unsigned step = 0; step < count; ++step)
+      fetch(k.mul(k.add(at, k.constant(step)), b.aheadStride), b.aheadStep);
+  };
+  b.alone ? k.ifThenElse(b.alone, fetchSoon, fetchNext) : fetchNext();
 }
 
 SmallVector<Value> zeroTile(KernelBuilder &k, const RegisterTile &tile) {

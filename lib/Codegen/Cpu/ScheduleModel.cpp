@@ -60,15 +60,6 @@ public:
 
 } // namespace
 
-template <typename Range>
-static SmallVector<kernel::Schedule> attributes(MLIRContext *context, const Range &ranked) {
-  SmallVector<kernel::Schedule> all;
-  for (const auto &schedule : ranked)
-    if (auto attr = scheduleAttr(context, schedule); !llvm::is_contained(all, attr))
-      all.push_back(attr);
-  return all;
-}
-
 /// Lanes of one vector of the widest elements that are computed.
 static unsigned vectorLanes(Block &body, const CpuTarget &cpu) {
   unsigned bits = 32;
@@ -171,20 +162,51 @@ static SmallVector<kernel::Schedule> specialSchedules(kernel::LaunchOp launch,
   return {scheduleOf(prim::has<prim::UpdatesFirst>(op) ? scatterGrain(op) : 1)};
 }
 
-/// A schedule for runs of one row of a product of open rows, as a language model's are most of the
-/// time: such a run waits for memory, which what is fast for many rows reads panel by panel.
-static kernel::Schedule singleRow(KernelBuilder &k, const ProductSpec &product,
-                                  kernel::LaunchOp launch) {
+/// The best schedule of a product of open rows where a run has `rows` of them.
+static std::optional<ContractionSchedule> scheduleOfRows(KernelBuilder &k,
+                                                         const ProductSpec &product, int64_t rows) {
   ContractionSpec spec = product.spec;
-  if (k.known(spec.m) || !k.known(spec.n) || !k.known(spec.k) || !product.batchExtents.empty())
-    return {};
-  spec.m = k.constant(1);
+  spec.m = k.constant(rows);
   SmallVector<ContractionSchedule> ranked =
       rankSchedules(k, spec, product.batch, /*variations=*/false);
   if (ranked.empty())
-    return {};
-  ranked.front().singleRow = true;
-  return scheduleAttr(launch.getContext(), ranked.front());
+    return std::nullopt;
+  return ranked.front();
+}
+
+/// `many`, but for runs of few rows of a product of open rows, as a language model's are most of
+/// the time. A single row waits for memory, which what is fast for many rows reads panel by panel,
+/// and so do a few rows of a tile by numbers that are widened. A B that comes at run time is
+/// multiplied where it lies by the rows of a tile, and copied for more.
+static kernel::Schedule withFewRows(KernelBuilder &k, const ProductSpec &product,
+                                    const ContractionSchedule &many, MLIRContext *context) {
+  const ContractionSpec &spec = product.spec;
+  kernel::Schedule all = scheduleAttr(context, many);
+  std::optional<int64_t> columns = k.known(spec.n);
+  if (k.known(spec.m) || !columns || !k.known(spec.k) || !product.batchExtents.empty())
+    return all;
+  auto below = [&](ContractionSchedule few) {
+    few.singleTile = true;
+    int64_t elements = *columns * few.rows;
+    all = kernel::BySizeAttr::get(context, scheduleAttr(context, few), elements + 1, all);
+  };
+  bool isPacked = spec.bLayout == PanelLayout::Packed;
+  bool widens = isPacked && !spec.integers && spec.bElement != spec.acc && spec.steps.size <= 1;
+  auto isFaster = [&](const ContractionSchedule &few) {
+    return isPacked ? panelsBeside(spec.cpu, few) > 1 : !few.packsB();
+  };
+  for (int64_t rows = many.rows; rows > 1 && !many.matrixTiles; --rows) {
+    if (!(isPacked ? widens : many.packsB()))
+      break;
+    auto few = scheduleOfRows(k, product, rows);
+    if (!few || few->rows != rows || !isFaster(*few))
+      continue;
+    below(*few);
+    break;
+  }
+  if (auto one = scheduleOfRows(k, product, 1))
+    below(*one);
+  return all;
 }
 
 /// Null where the product's template cannot do it.
@@ -198,12 +220,12 @@ static SmallVector<kernel::Schedule> productSchedules(kernel::LaunchOp launch, c
   auto product = productSpec(extents.b, launch.getLoc(), op, extents.of(lhs), extents.of(rhs), cpu);
   if (!product)
     return {};
-  SmallVector<kernel::Schedule> all = attributes(
-      launch.getContext(), rankSchedules(extents.k, product->spec, product->batch, variations));
-  if (kernel::Schedule one = singleRow(extents.k, *product, launch))
-    for (kernel::Schedule &many : all)
-      many = kernel::BySizeAttr::get(launch.getContext(), one,
-                                     *extents.k.known(product->spec.n) + 1, many);
+  SmallVector<kernel::Schedule> all;
+  for (const ContractionSchedule &many :
+       rankSchedules(extents.k, product->spec, product->batch, variations))
+    if (auto attr = withFewRows(extents.k, *product, many, launch.getContext());
+        !llvm::is_contained(all, attr))
+      all.push_back(attr);
   return all;
 }
 

@@ -9,19 +9,23 @@
 using namespace mlir;
 namespace tcc::codegen {
 
-/// Weights are read once a run and come from far away. Each tile of the task fetches
-/// its part of the panel that follows in memory, which is the one of the next block or
-/// of the next task: threads take neighbouring tasks. A single tile streams its panels, faster than
-/// hardware prefetches across pages: it fetches what it comes to some steps later.
+/// Weights are read once a run and come from far away. Each tile of the task, or each of the first
+/// ones, fetches its part of the panel that follows in memory, which is the one of the next block
+/// or of the next task: threads take neighbouring tasks. A single tile streams its panels, faster
+/// than hardware prefetches across pages: it fetches what it comes to some steps later.
 void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &block) {
   constexpr int64_t manyTiles = 64; // no time to lose
+  constexpr int64_t fetchingTiles = 2;
   constexpr int64_t streamedAhead = 8192;
   int64_t tiles = source.groups ? 1 : spec.schedule.tilesPerTask;
   if (spec.bLayout != PanelLayout::Packed || copiesB || tiles > manyTiles || feed.keepsPanels())
     return;
   int64_t width = spec.schedule.panelWidth();
   int64_t bytes = width * spec.steps.size * std::max(1u, spec.bElement.getIntOrFloatBitWidth() / 8);
-  source.aheadStep = llvm::divideCeil(bytes, tiles);
+  // Of open rows the first tiles fetch all of it, since there may be no others.
+  bool isOpen = feed.mayBeFew() && !k.known(tiling.tiles);
+  int64_t fetching = isOpen ? std::min(tiles, fetchingTiles) : tiles;
+  source.aheadStep = llvm::divideCeil(bytes, fetching);
   if (source.groups) {
     // Panels beside each other are followed by as many.
     const GroupedShape &shape = *source.groups;
@@ -44,7 +48,10 @@ void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &bl
     source.stepBytes = bytes;
   }
   Index next = cutsK ? block.length : k.mul(panelRows(), k.constant(spec.schedule.panelsPerTask));
-  Index part = k.mul(k.mul(k.sub(tile, firstTile), block.length), k.constant(source.aheadStep));
+  Index number = k.sub(tile, firstTile);
+  if (fetching < tiles)
+    number = k.rem(number, k.constant(fetching));
+  Index part = k.mul(k.mul(number, block.length), k.constant(source.aheadStep));
   Value after = k.address(source.base, spec.bElement, k.mul(next, source.kStride));
   source.ahead = k.address(after, k.builder.getI8Type(), part);
 }
@@ -62,13 +69,25 @@ unsigned TaskEmitter::panelsOfTile() const {
 }
 
 void TaskEmitter::emitWideTile(Index tile, unsigned panels, const KBlock &block) {
-  TileRows rows = anyRows(tile);
-  feed.prepare(k, rows, block);
+  chooseRows(tile, [&](const TileRows &rows) {
+    feed.prepare(k, rows, block);
+    emitWidePanels(tile, rows, panels, block);
+  });
+  firstPanel = wideEnd(panels);
+  forPanels([&](Index panel, bool full) { emitTile(tile, panel, full, block); });
+  firstPanel = taskPanel;
+}
+
+Index TaskEmitter::wideEnd(unsigned panels) {
+  Index count = k.constant(panels), last = k.min(endPanel, tiling.fullPanels);
+  Index sets = k.floorDiv(k.max(k.sub(last, firstPanel), k.constant(0)), count);
+  return k.add(firstPanel, k.mul(sets, count));
+}
+
+void TaskEmitter::emitWidePanels(Index tile, const TileRows &rows, unsigned panels,
+                                 const KBlock &block) {
   Index count = k.constant(panels), one = k.constant(1);
-  Index last = k.min(endPanel, tiling.fullPanels);
-  Index wide = k.mul(k.floorDiv(k.max(k.sub(last, firstPanel), k.constant(0)), count), count);
-  Index endWide = k.add(firstPanel, wide);
-  k.loop(firstPanel, endWide, count, [&](Index panel) {
+  k.loop(firstPanel, wideEnd(panels), count, [&](Index panel) {
     RegisterTile registers{rows.count, {}, spec.acc, spec.steps};
     SmallVector<unsigned> widths = panelWidths(/*full=*/true);
     for (unsigned i = 0; i < panels; ++i)
@@ -100,9 +119,6 @@ void TaskEmitter::emitWideTile(Index tile, unsigned panels, const KBlock &block)
       k.loop(k.constant(0), count, one,
              [&](Index i) { finishSpilled(tile, k.add(panel, i), /*full=*/true, place(i)); });
   });
-  firstPanel = endWide;
-  forPanels([&](Index panel, bool full) { emitTile(tile, panel, full, block); });
-  firstPanel = taskPanel;
 }
 
 void TaskEmitter::emitDots(Index tile, const KBlock &block) {

@@ -57,6 +57,9 @@ private:
   unsigned panelsOfTile() const;
   /// All panels of the only tile; of those that are left over one after the other.
   void emitWideTile(Index tile, unsigned panels, const KBlock &block);
+  void emitWidePanels(Index tile, const TileRows &rows, unsigned panels, const KBlock &block);
+  /// The end of the task's whole sets of `panels` panels.
+  Index wideEnd(unsigned panels);
   /// All panels of a tile by the matrix unit.
   void emitMatrixTile(Index tile, const KBlock &block);
   /// All panels of a tile, of columns that lie along k.

@@ -162,7 +162,7 @@ static TaskSpace productTasks(OpBuilder &b, kernel::LaunchOp launch,
   Index rows = spec.m;
   setSchedule(k, spec, schedule);
   Index tasks = h.mul(emitContractionTaskCount(b, launch.getLoc(), spec), product->batch);
-  if (schedule.singleRow) // or none
+  if (schedule.singleTile) // or none
     tasks = h.mul(tasks, k.min(rows, k.constant(1)));
   return {tasks,
           productGrain(h, tasks, {product->batch, spec.m, spec.n, spec.k}, schedule.grainProducts)};

@@ -35,7 +35,7 @@ Tiling cutTiles(KernelBuilder &k, const ContractionSpec &spec) {
   const ContractionSchedule &schedule = spec.schedule;
   Tiling tiling;
   Index rows = k.constant(schedule.rows), width = k.constant(schedule.panelWidth());
-  tiling.tiles = k.ceilDiv(spec.m, rows);
+  tiling.tiles = schedule.singleTile ? k.constant(1) : k.ceilDiv(spec.m, rows);
   if (std::optional<int64_t> m = k.known(spec.m); m && *m > 0) {
     int64_t tiles = *k.known(tiling.tiles);
     tiling.rows = (*m + tiles - 1) / tiles;
@@ -241,11 +241,14 @@ void TaskEmitter::chooseRows(Index tile, RowsFn body) {
 }
 
 void TaskEmitter::chooseRemainder(Index first, RowsFn body) {
+  // One more, computed for nothing, is little beside many rows and much beside few.
+  constexpr unsigned manyRows = 5, mostRows = 8;
   Index rest = k.sub(spec.m, first);
   std::function<void(unsigned)> choose = [&](unsigned rows) {
     if (rows == 1)
       return body({1, first, Index()});
-    unsigned fewer = (rows + 1) / 2;
+    bool halves = !feed.mayBeFew() || rows > mostRows;
+    unsigned fewer = halves ? (rows + 1) / 2 : rows > manyRows ? rows - 2 : rows - 1;
     k.ifThenElse(
         k.compare(arith::CmpIPredicate::sgt, rest, k.constant(fewer)),
         [&] { body({rows, first, rest}); }, [&] { choose(fewer); });

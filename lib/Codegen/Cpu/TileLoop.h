@@ -35,6 +35,8 @@ public:
   /// Whether `prepare` writes to memory what `run` reads, so that `run` may be emitted where
   /// `prepare` does not dominate it; else `prepare` only computes addresses.
   virtual bool writesRows() const = 0;
+  /// Whether a run may have but a few rows, so that a tile of them is all of its work.
+  virtual bool mayBeFew() const { return false; }
   /// Whether tasks are so short, and B so small, that its panels stay in the caches.
   virtual bool keepsPanels() const { return false; }
   /// Which panel the next `run` is for, where it is for one.

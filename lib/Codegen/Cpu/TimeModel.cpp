@@ -123,7 +123,7 @@ void LaunchCosts::countProduct(double rows, double depth, double columns, double
                                Operation *op) {
   Value result = op->getResult(0);
   kernel::Schedule recorded = launch.getScheduleAttr();
-  if (auto bySize = dyn_cast<kernel::BySizeAttr>(recorded))
+  while (auto bySize = dyn_cast<kernel::BySizeAttr>(recorded))
     recorded = bySize.getLarge();
   auto schedule = dyn_cast<cpu::ContractionScheduleAttr>(recorded);
   if (!schedule && isa<cpu::LoopScheduleAttr>(launch.getScheduleAttr())) {

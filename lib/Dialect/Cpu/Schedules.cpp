@@ -55,9 +55,9 @@ LogicalResult ContractionScheduleAttr::verify(EmitError emitError, int64_t lanes
                                               OperandAccess a, OperandAccess b, int64_t stepBytes,
                                               bool matrixTiles, Epilogue,
                                               std::optional<int64_t> grainProducts,
-                                              std::optional<int64_t> leastTiles, bool singleRow) {
-  if (singleRow && rows != 1)
-    return emitError() << "single_row goes with tiles of 1 row, not of " << rows;
+                                              std::optional<int64_t> leastTiles, bool singleTile) {
+  if (singleTile && leastTiles)
+    return emitError() << "single_tile leaves no choice of tiles, of which least_tiles tells";
   if (b == OperandAccess::Pointers || b == OperandAccess::Gathered)
     return emitError() << "b is '" << stringifyOperandAccess(b) << "', which only a can be";
   if (matrixTiles && (a != OperandAccess::InPlace || rows > kMatrixTileRows || stepBytes == 1))
@@ -239,8 +239,8 @@ LogicalResult ContractionScheduleAttr::verifyLaunch(Operation *op) const {
       (getA() == OperandAccess::Pointers || getA() == OperandAccess::Gathered))
     return launch.emitOpError("of kind 'contraction' has no taps, so a cannot be '")
            << stringifyOperandAccess(getA()) << "'";
-  if (getSingleRow() && cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape())
-    return launch.emitOpError("has rows that are known, so that no run has a single_row");
+  if (getSingleTile() && cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape())
+    return launch.emitOpError("has rows that are known, so that single_tile says nothing");
   if (readsTiles(launch))
     return launch.emitOpError("has transformed weights, which only a winograd_schedule reads");
   if (failed(verifyKind(launch, getMnemonic(), {KernelKind::Contraction, KernelKind::Convolution})))

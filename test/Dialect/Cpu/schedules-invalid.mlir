@@ -49,20 +49,20 @@ func.func @f() attributes {s = #cpu.contraction_schedule<lanes = 16, vectors = 1
 
 // -----
 
-// expected-error @+1 {{single_row goes with tiles of 1 row, not of 4}}
-func.func @f() attributes {s = #cpu.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline, single_row = true>} {
+// expected-error @+1 {{single_tile leaves no choice of tiles, of which least_tiles tells}}
+func.func @f() attributes {s = #cpu.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline, least_tiles = 2, single_tile = true>} {
   return
 }
 
 // -----
 
 func.func @f(%x: tensor<4x8xf32>, %y: tensor<8x2xf32>) {
-  // expected-error @+1 {{has rows that are known, so that no run has a single_row}}
+  // expected-error @+1 {{has rows that are known, so that single_tile says nothing}}
   %0 = kernel.launch contraction "dot" ins(%x, %y : tensor<4x8xf32>, tensor<8x2xf32>) sizes() {
   ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>):
     %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
     kernel.yield %c : tensor<4x2xf32>
-  } {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 1, rows = 1, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline, single_row = true>} -> tensor<4x2xf32>
+  } {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 1, rows = 1, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline, single_tile = true>} -> tensor<4x2xf32>
   return
 }
 

@@ -54,7 +54,7 @@ struct PanelSource {
   mlir::Value ahead;     ///< what is read after the panel, fetched on the way; null: nothing
   int64_t aheadStep = 0; ///< bytes of it for one k
   bool isNear = false;   ///< that is needed soon, and fetched into the nearest cache
-  mlir::Value alone;     ///< i1: no other tile reads the panel, and `soon` is fetched as well
+  mlir::Value alone;     ///< i1: no other tile reads the panel, and `soon` is fetched instead
   mlir::Value soon;      ///< what the tile comes to some steps later
   int64_t stepBytes = 0; ///< of it for one k
   Index aheadStride;     ///< bytes from one k's part to the next; null: they follow each other

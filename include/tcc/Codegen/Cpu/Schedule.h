@@ -86,7 +86,7 @@ struct ContractionSchedule {
   std::optional<int64_t> grainProducts = {};
   /// Given where only a run knows the number of tiles: a task may have as few, see taskTiles().
   std::optional<int64_t> leastTiles = {};
-  bool singleRow = false; ///< a run has one row at most
+  bool singleTile = false; ///< a run has no more rows than a tile
 
   unsigned panelWidth() const { return lanes * vectors; }
   bool packsA() const { return a == OperandAccess::Copied; }

@@ -69,7 +69,7 @@ def Cpu_ContractionScheduleAttr : Cpu_ScheduleAttr<"ContractionSchedule", "contr
     rows. As many tasks as do `grain_products` multiply-adds are worth a thread; where that
     is not given one task is. `least_tiles` is given where only a run knows how many tiles there
     are: of few, a task has fewer than `tiles_per_task`, down to that, so that threads share them.
-    With `single_row` a run has one row at most, whatever the types say: it is one half of a
+    With `single_tile` a run has `rows` rows at most, whatever the types say: it is a part of a
     `#kernel.by_size`.
 
     Where B lies along k and `b` is `in_place`, lanes are neighbours in k: no panel is copied, and the
@@ -84,7 +84,7 @@ def Cpu_ContractionScheduleAttr : Cpu_ScheduleAttr<"ContractionSchedule", "contr
                         Cpu_DefaultInt<"1">:$step_bytes,
                         DefaultValuedParameter<"bool", "false">:$matrix_tiles, EnumParameter<Cpu_Epilogue>:$epilogue,
                         Cpu_OptionalInt:$grain_products, Cpu_OptionalInt:$least_tiles,
-                        DefaultValuedParameter<"bool", "false">:$single_row);
+                        DefaultValuedParameter<"bool", "false">:$single_tile);
 }
 
 def Cpu_WinogradScheduleAttr : Cpu_ScheduleAttr<"WinogradSchedule", "winograd_schedule"> {
