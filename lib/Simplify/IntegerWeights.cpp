@@ -14,9 +14,10 @@
 // their scale is rounded into the sum instead of into each weight.
 //
 // Floats narrower than f32 would round the sum before it is scaled: there only products that
-// have no scale before them read integers. Of many rows each weight that has come is multiplied
-// often, and widened as often: they are left to constant folding, as is what has zero points other
-// than 0, or to what keeps integers with a scale a group (LayoutAssign/Cpu/GroupedWeights.cpp).
+// have no scale before them read integers. Of rows that are known to be many each weight that has
+// come is multiplied often, and widened as often: they are left to constant folding, as is what has
+// zero points other than 0, or to what keeps integers with a scale a group
+// (LayoutAssign/Cpu/GroupedWeights.cpp).
 // Runs before constant folding, for targets whose products read such weights.
 //
 //===----------------------------------------------------------------------===//
@@ -110,13 +111,18 @@ static std::optional<ScaledIntegers> scaledIntegers(OpBuilder &b, Value value, i
   return std::nullopt;
 }
 
-/// Whether the rows of `lhs` are known and few.
-static bool hasFewRows(prim::DotOp op) {
+/// Whether runs have few rows of `lhs`, or may have. Floats that are `narrow` have instructions of
+/// their own where both sides are, for the many rows that there may be instead.
+static bool mayHaveFewRows(prim::DotOp op, bool narrow) {
   constexpr int64_t fewRows = 16;
   int64_t rows = 1;
-  for (auto [axis, extent] : llvm::enumerate(tensorType(op.getLhs()).getShape()))
-    if (!llvm::is_contained(op.getLhsContract(), int64_t(axis)))
-      rows *= ShapedType::isDynamic(extent) ? fewRows + 1 : extent;
+  for (auto [axis, extent] : llvm::enumerate(tensorType(op.getLhs()).getShape())) {
+    if (llvm::is_contained(op.getLhsContract(), int64_t(axis)))
+      continue;
+    if (ShapedType::isDynamic(extent) && narrow)
+      return false;
+    rows *= ShapedType::isDynamic(extent) ? 1 : extent;
+  }
   return rows <= fewRows;
 }
 
@@ -126,7 +132,7 @@ static void takeIntegers(prim::DotOp op, const WeightTable &weights) {
   bool isNarrow = sum.isF16() || sum.isBF16();
   if (!(sum.isF32() || isNarrow) || element(op.getLhs()) != sum || element(op.getRhs()) != sum ||
       tensorType(op.getRhs()).getRank() != 2 || !op.getRhsBatch().empty() ||
-      op.getRhsContract().size() != 1 || !hasFewRows(op))
+      op.getRhsContract().size() != 1 || !mayHaveFewRows(op, isNarrow))
     return;
   OpBuilder b(op);
   auto found = scaledIntegers(b, op.getRhs(), 1 - op.getRhsContract()[0], weights);

@@ -61,3 +61,24 @@ func.func @others(%x: tensor<1x4xf32>, %scale: tensor<1x4xf32>, %many: tensor<51
   %5 = prim.dot %many, %4 batch [] x [] contract [1] x [1] : (tensor<512x4xf32>, tensor<8x4xf32>) -> tensor<512x8xf32>
   return %3, %5 : tensor<1x8xf32>, tensor<512x8xf32>
 }
+
+// An open number of rows may be few; of narrow floats it may be many, which are multiplied as they are.
+// CHECK-LABEL: func @open
+// CHECK: prim.dot %arg0, %{{.*}} : (tensor<?x4xf32>, tensor<8x4xi8>) -> tensor<?x8xf32>
+// CHECK: prim.broadcast %{{.*}} axes [1] sizes(%{{.*}}) : (tensor<8xf32>) -> tensor<?x8xf32>
+// CHECK: prim.dot %arg1, %{{.*}} : (tensor<?x4xbf16>, tensor<8x4xbf16>) -> tensor<?x8xbf16>
+// CHECK: prim.dot %arg3, %{{.*}} : (tensor<?x17x4xf32>, tensor<8x4xf32>) -> tensor<?x17x8xf32>
+func.func @open(%x: tensor<?x4xf32>, %b: tensor<?x4xbf16>, %scale: tensor<8x1xf32>, %y: tensor<?x17x4xf32>) -> (tensor<?x8xf32>, tensor<?x8xbf16>, tensor<?x17x8xf32>) {
+  %w = prim.weight "w" : tensor<8x4xi8>
+  %0 = prim.cast %w : (tensor<8x4xi8>) -> tensor<8x4xf32>
+  %1 = prim.broadcast %scale axes [0, 1] sizes() : (tensor<8x1xf32>) -> tensor<8x4xf32>
+  %2 = prim.mul %0, %1 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %3 = prim.dot %x, %2 batch [] x [] contract [1] x [1] : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
+  %v = prim.weight "v" : tensor<8x4xi8>
+  %4 = prim.cast %v : (tensor<8x4xi8>) -> tensor<8x4xbf16>
+  %5 = prim.dot %b, %4 batch [] x [] contract [1] x [1] : (tensor<?x4xbf16>, tensor<8x4xbf16>) -> tensor<?x8xbf16>
+  %6 = prim.cast %w : (tensor<8x4xi8>) -> tensor<8x4xf32>
+  %7 = prim.mul %6, %1 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %8 = prim.dot %y, %7 batch [] x [] contract [2] x [1] : (tensor<?x17x4xf32>, tensor<8x4xf32>) -> tensor<?x17x8xf32>
+  return %3, %5, %8 : tensor<?x8xf32>, tensor<?x8xbf16>, tensor<?x17x8xf32>
+}

@@ -13,8 +13,8 @@ F32 = TensorProto.FLOAT
 
 
 class IntegerWeights(ToolTest):
-    def model(self, m, k, n, dtype, scales, form):
-        """x times weights [k, n] that are widened and scaled; with a bias after it."""
+    def model(self, m, k, n, dtype, scales, form, rows=None):
+        """x times weights [k, n] that are widened and scaled; with a bias after it. `rows`: what the file says of m."""
         rng = np.random.default_rng(k)
         info = np.iinfo(dtype)
         w = rng.integers(info.min, info.max + 1, (k, n), dtype=dtype)
@@ -28,8 +28,8 @@ class IntegerWeights(ToolTest):
             nodes.append(helper.make_node("Transpose", ["wide"], ["turned"], perm=[1, 0]))
         nodes += [helper.make_node("MatMul", ["x", "turned" if form == "rows" else "wide"], ["product"]),
                   helper.make_node("Add", ["product", "bias"], ["y"])]
-        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, (1, m, k))],
-                                  [helper.make_tensor_value_info("y", F32, (1, m, n))], weights)
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, (1, rows or m, k))],
+                                  [helper.make_tensor_value_info("y", F32, (1, rows or m, n))], weights)
         path = self.work / "m.onnx"
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
         x = rng.standard_normal((1, m, k), dtype=np.float32)
@@ -51,6 +51,17 @@ class IntegerWeights(ToolTest):
                                 y, = compiled(x)
                                 self.close(y, expected)
 
+    def test_open_rows(self):
+        """No row, one, few in one tile across several panels, full tiles and rests of all heights."""
+        for dtype, k, n in ((np.int8, 300, 700), (np.uint8, 1700, 131)):
+            path, x, expected = self.model(35, k, n, dtype, "columns", "rows", rows="m")
+            for cpu in [*cpu_levels(), "native"]:
+                with Compiled.build(path, "--cpu", cpu) as compiled:
+                    for m in (*range(10), 13, 16, 17, 35):
+                        with self.subTest(dtype=dtype, k=k, cpu=cpu, m=m):
+                            y, = compiled(x[:, :m].copy())
+                            self.close(y, expected[:, :m]) if m else self.assertEqual(y.shape, (1, 0, n))
+
     def test_narrow_floats(self):
         """As torchao has them: x in bf16, integers widened to it, and the scale after the product."""
         rng = np.random.default_rng(3)
@@ -70,8 +81,8 @@ class IntegerWeights(ToolTest):
                 np.testing.assert_allclose(y, x.astype(np.float64) @ w, rtol=2**-7, atol=8)
 
     def test_what_is_stored(self):
-        for m, element in ((1, "i8, #cpu.panels"), (16, "i8, #cpu.panels"), (64, "f32, #cpu.grouped<.*bits = 8")):
-            path = self.model(m, 64, 48, np.int8, "columns", "rows")[0]
+        for m, element in ((1, "i8, #cpu.panels"), (16, "i8, #cpu.panels"), (64, "f32, #cpu.grouped<.*bits = 8"), ("m", "i8, #cpu.panels")):
+            path = self.model(64, 64, 48, np.int8, "columns", "rows", rows=m)[0]
             self.compiles(path, "--stop-after", "layout", "-o", "m.mlir")
             self.assertRegex((self.work / "m.mlir").read_text(), rf"48x64x{element}")
 
