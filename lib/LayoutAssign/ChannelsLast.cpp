@@ -204,9 +204,10 @@ bool ChannelsLast::rewriteConv(prim::ConvOp op) {
     return false;
   RankedTensorType type = lastType(op.getResult());
   SmallVector<Value> sizes = sizesOf(op.getResult(), type);
-  auto conv = prim::ConvOp::create(
-      b, op.getLoc(), type, last(op.getX()), op.getW(), sizes, op.getStrides(), op.getDilations(),
-      op.getInputDilation(), op.getLow(), op.getHigh(), op.getGroups(), /*channels_last=*/true);
+  auto conv =
+      prim::ConvOp::create(b, op.getLoc(), type, last(op.getX()), op.getW(), sizes, op.getStrides(),
+                           op.getDilations(), op.getInputDilation(), op.getLow(), op.getHigh(),
+                           op.getGroups(), /*channels_last=*/true, op.getZero());
   conv->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   define(op.getResult(), conv);
   return true;

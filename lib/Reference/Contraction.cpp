@@ -142,6 +142,7 @@ llvm::Expected<Tensor> dot(prim::DotOp op, Operands operands) {
 struct Loops {
   SlidingWindow window;
   int64_t batch, groups, inChannels, outChannels; ///< channels of one group
+  int64_t zero;                                   ///< what x has where it is nothing
 };
 
 /// The [inChannels * taps, count] matrix of what `count` outputs see of `x`:
@@ -165,6 +166,9 @@ void convolve(const Loops &conv, const Tensor &x, const Tensor &w, Tensor &resul
   int64_t block = std::clamp<int64_t>((1 << 19) / std::max<int64_t>(depth, 1), 16, 512);
   std::vector<W> images = widened<W>(x), columns(depth * block), sums(conv.outChannels * block);
   std::vector<int64_t> sources(taps * block);
+  if (conv.zero != 0)
+    for (W &value : images)
+      value -= W(static_cast<double>(conv.zero));
   for (int64_t begin = 0; begin < outputs; begin += block) {
     int64_t count = std::min(block, outputs - begin);
     for (int64_t tap = 0; tap < taps; ++tap)
@@ -191,7 +195,8 @@ llvm::Expected<Tensor> conv(prim::ConvOp op, Operands operands) {
                          op.getInputDilation(),
                          op.getLow(),
                          static_cast<int64_t>(op.getGroups()),
-                         op.getChannelsLast()};
+                         op.getChannelsLast(),
+                         static_cast<int64_t>(op.getZero())};
   return convolution(operands[0], operands[1], attributes, resultDType(op), *shape);
 }
 
@@ -219,7 +224,8 @@ llvm::Expected<Tensor> convolution(const Tensor &x, const Tensor &w, const Convo
   llvm::Expected<Tensor> result = Tensor::allocate(type, shape);
   if (!result)
     return result;
-  Loops loops{SlidingWindow(axes), image->dim(0), groups, w.dim(1), w.dim(0) / groups};
+  Loops loops{SlidingWindow(axes), image->dim(0),  groups, w.dim(1),
+              w.dim(0) / groups,   attributes.zero};
   if (result->elements() != 0)
     withSum(x.dtype(), [&]<typename W>() { convolve<W>(loops, *image, w, *result); });
   return last ? channelsLast(*result) : std::move(result);

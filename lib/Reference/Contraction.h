@@ -9,6 +9,7 @@ struct Convolution {
   llvm::ArrayRef<int64_t> strides, dilations, inputDilation, low;
   int64_t groups;
   bool channelsLast;
+  int64_t zero = 0; ///< each number of x counts less that
 };
 
 /// prim.conv of x and w [O, C/groups, window...] into `resultShape` of `type`.

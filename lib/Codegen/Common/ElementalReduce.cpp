@@ -6,6 +6,7 @@
 // of their own, and large contractions too.
 //
 //===----------------------------------------------------------------------===//
+#include "LikeShape.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -268,7 +269,9 @@ Value Elemental::evalConvInput(prim::ConvOp o, ArrayRef<Coord> at, ArrayRef<Valu
                      : evalVector(o.getX(), xc);
   if (!x || !inside)
     return x;
-  Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(x.getType())));
+  Value zero = o.getZero() != 0
+                   ? number(b, static_cast<double>(o.getZero()), x)
+                   : arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(x.getType())));
   return arith::SelectOp::create(b, isa<VectorType>(x.getType()) ? widen(inside, true) : inside, x,
                                  zero);
 }
@@ -293,8 +296,16 @@ Value Elemental::evalConv(prim::ConvOp o, ArrayRef<Coord> at) {
     Value w = evalConvWeight(o, at, k), x = evalConvInput(o, at, k);
     if (planar && w)
       markUnchanging(w);
-    return x && w ? multiplyAdd(*this, x, w, carried, xt.getElementType(), wt.getElementType(), re)
-                  : Value();
+    if (!x || !w)
+      return {};
+    Type from = xt.getElementType();
+    if (o.getZero() != 0) {
+      Value zero = number(b, static_cast<double>(o.getZero()), x);
+      x = arith::SubIOp::create(b, emitCast(b, x, from, re, true),
+                                emitCast(b, zero, from, re, true));
+      from = re;
+    }
+    return multiplyAdd(*this, x, w, carried, from, wt.getElementType(), re);
   };
   if (planar)
     return carryPoints(*this, wt.getShape().drop_front(), init, point);

@@ -85,7 +85,7 @@ bool ConvFeed::leavesImage(KernelBuilder &k, unsigned d) const {
 /// all or cross its border.
 bool ConvFeed::passesOver(KernelBuilder &k, unsigned dims, int64_t rows) const {
   constexpr double worthATest = 0.02;
-  if (spec.steps.flipsLhs) // zeros are no zeros there
+  if (spec.steps.addsSums()) // these have products of zeros as well
     return false;
   double reached = 1, inner = 1; // pixels of the dimensions that follow
   for (unsigned d = 3; d-- > 0;) {
@@ -165,7 +165,7 @@ PointerRows::PointerRows(KernelBuilder &k, const ConvSpec &spec,
     reached = k.scratch(k.builder.getI8Type(), blockTaps(k, spec, schedule));
   int64_t lanes = schedule.lanes, length = llvm::alignTo(spec.groups * spec.channels, lanes);
   padding = k.scratch(spec.inputElement, length);
-  Value pad = k.broadcast(k.zero(spec.inputElement), lanes);
+  Value pad = k.broadcast(zeroOf(k, spec), lanes);
   k.loop(k.constant(0), k.constant(length), k.constant(lanes),
          [&](Index at) { k.store(pad, k.address(padding, spec.inputElement, at)); });
 }
@@ -475,12 +475,12 @@ void GatheredRows::copy(KernelBuilder &k, Index image, const Pixel &pixel, int64
   forChunks(k, count, schedule.lanes, [&](Index at, unsigned width) {
     Value values = k.load(VectorType::get({int64_t(width)}, spec.inputElement),
                           k.address(from, spec.inputElement, at));
-    k.store(k.widen(values, element, spec.inputUnsigned), k.address(to, element, at));
+    k.store(widened(k, spec, values, element), k.address(to, element, at));
   });
 }
 
 void GatheredRows::fill(KernelBuilder &k, int64_t count, Value to) {
-  Value pad = k.widen(k.zero(spec.inputElement), element, spec.inputUnsigned);
+  Value pad = element == spec.acc ? k.zero(spec.acc) : zeroOf(k, spec);
   forChunks(k, count, schedule.lanes, [&](Index at, unsigned width) {
     k.store(k.broadcast(pad, width), k.address(to, element, at));
   });

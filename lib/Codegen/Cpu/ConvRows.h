@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "TileLoop.h"
-#include "tcc/Codegen/Cpu/Conv.h"
+#include "ZeroPoint.h"
 
 namespace tcc::codegen {
 

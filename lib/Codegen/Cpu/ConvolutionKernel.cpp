@@ -52,6 +52,9 @@ std::optional<ConvSpec> tcc::codegen::convSpec(OpBuilder &b, Location loc, prim:
   if (panels && panels.getStep() > 1)
     spec.steps = isa<FloatType>(spec.acc) ? bfloatSteps(cpu)
                                           : byteSteps(cpu, spec.inputUnsigned, spec.weightUnsigned);
+  spec.zero = op.getZero();
+  if (spec.steps.size > 1)
+    spec.steps.lhsZero = static_cast<int32_t>(spec.zero);
   spec.winograd = !panels;
   setDenseStrides(k, spec);
   return spec;

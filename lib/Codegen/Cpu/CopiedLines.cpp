@@ -1,6 +1,7 @@
 //===- CopiedLines.cpp - Lines of a convolution's input -------------------===//
 #include "CopiedLines.h"
 #include "PartialSums.h"
+#include "ZeroPoint.h"
 
 using namespace mlir;
 namespace tcc::codegen {
@@ -79,7 +80,12 @@ void CopiedLines::copyLine(KernelBuilder &k, Value from, Value inside, Index fir
   auto load = [&](Index at, Index valid) {
     Value pointer = k.address(source, spec.inputElement, at);
     Value values = valid ? k.loadPart(stored, pointer, valid) : k.load(stored, pointer);
-    return k.widen(values, spec.acc, spec.inputUnsigned);
+    values = widened(k, spec, values, spec.acc);
+    if (!valid || spec.zero == 0)
+      return values;
+    return arith::SelectOp::create(k.builder, k.loc, k.firstLanes(lanes, valid), values,
+                                   k.zero(values.getType()))
+        .getResult();
   };
   auto store = [&](Value values, Index at) { k.store(values, k.address(to, spec.acc, at)); };
   Value none = k.broadcast(k.zero(spec.acc), lanes);

@@ -21,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 #include "LaneGroups.h"
 #include "TurnedStores.h"
+#include "ZeroPoint.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tcc/Dialect/Cpu/WeightPanels.h"
 
@@ -337,10 +338,10 @@ Value LineEmitter::loadInput(Index depth, Index height, Index column, Index shif
   if (lanes == spec.filters && lanes > 1) {
     Value scalar =
         k.load(spec.inputElement, k.address(pointer, spec.inputElement, k.constant(channel)));
-    return k.broadcast(k.widen(scalar, spec.acc, spec.inputUnsigned), lanes);
+    return k.broadcast(widened(k, spec, scalar, spec.acc), lanes);
   }
   Value input = k.load(VectorType::get({int64_t(count)}, spec.inputElement), pointer);
-  return spread(k.widen(input, spec.acc, spec.inputUnsigned), channel);
+  return spread(widened(k, spec, input, spec.acc), channel);
 }
 
 Value LineEmitter::spread(Value input, unsigned channel) {

@@ -29,7 +29,7 @@ static int64_t stepBytes(const ContractionSpec &spec) {
 }
 
 int64_t packedPanelBytes(KernelBuilder &k, const ContractionSpec &spec, int64_t panels) {
-  return panels * stepBytes(spec) * (packedDepth(k, spec) + (spec.steps.flipsLhs ? 1 : 0));
+  return panels * stepBytes(spec) * (packedDepth(k, spec) + spec.steps.sumSteps());
 }
 
 Value groupsAt(KernelBuilder &k, const ContractionSpec &spec, Index panel, const KBlock &block) {
@@ -45,7 +45,7 @@ Value packedPanelAt(KernelBuilder &k, const ContractionSpec &spec, Value panels,
 }
 
 Value packedSumsAt(KernelBuilder &k, const ContractionSpec &spec, Value panel) {
-  if (!spec.steps.flipsLhs)
+  if (!spec.steps.addsSums())
     return {};
   return k.address(panel, k.builder.getI8Type(),
                    k.constant(packedDepth(k, spec) * stepBytes(spec)));

@@ -73,7 +73,7 @@ private:
   void startSums();
   PanelSource panelSource(Index panel, bool full, const KBlock &block);
   /// Rows of a packed panel, with that of the column sums.
-  Index panelRows() { return k.add(spec.k, k.constant(spec.steps.flipsLhs ? 1 : 0)); }
+  Index panelRows() { return k.add(spec.k, k.constant(spec.steps.sumSteps())); }
   void prefetchNext(PanelSource &source, Index tile, const KBlock &block);
   llvm::SmallVector<unsigned> panelWidths(bool full);
   Index panelColumns(Index panel, bool full);

@@ -294,7 +294,7 @@ PanelSource TaskEmitter::panelSource(Index panel, bool full, const KBlock &block
   } else if (spec.bLayout == PanelLayout::Packed) {
     Value start = k.address(spec.b, spec.bElement, k.mul(k.mul(panel, panelRows()), step));
     source.base = k.address(start, spec.bElement, k.mul(block.begin, step));
-    if (spec.steps.flipsLhs)
+    if (spec.steps.addsSums())
       source.sums = k.address(start, spec.bElement, k.mul(spec.k, step));
     source.kStride = step;
   } else {

@@ -95,8 +95,7 @@ PanelPacking cpu::packingOf(PanelsAttr panels, ArrayRef<int64_t> shape) {
     int64_t run = panels.getRun() ? panels.getRun() : k;
     DotSteps &steps = packing.shape.steps;
     steps.size = panels.getStep();
-    steps.flipsLhs = panels.getSums() != 0;
-    steps.lhsUnsigned = panels.getSums() > 0;
+    steps.lhsZero = -static_cast<int32_t>(panels.getSums()); // or flipped: both add the sums
     packing.shape.run = panels.getRun();
     packing.shape.k = run ? k / run * steps.count(run) : 0;
   }

@@ -260,7 +260,7 @@ static void packSteps(const T *from, const PanelShape &shape, int64_t columns, i
           if constexpr (sizeof(T) == 1)
             sums[column] += shape.steps.rhsUnsigned ? int32_t(uint8_t(value)) : int8_t(value);
         }
-  if (!shape.steps.flipsLhs)
+  if (!shape.steps.addsSums())
     return;
   for (int32_t &sum : sums)
     sum *= shape.steps.sumScale();

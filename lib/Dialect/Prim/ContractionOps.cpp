@@ -73,6 +73,11 @@ LogicalResult ConvOp::verify() {
   for (ArrayRef<int64_t> list : {getStrides(), getDilations(), getInputDilation()})
     if (llvm::any_of(list, [](int64_t n) { return n < 1; }))
       return emitOpError("has a stride or dilation below 1");
+  if (int64_t zero = getZero(); zero != 0) {
+    int64_t least = x.getElementType().isUnsignedInteger() ? 0 : -128;
+    if (!x.getElementType().isInteger(8) || zero < least || zero > least + 255)
+      return emitOpError("takes ") << zero << " off elements of type " << x.getElementType();
+  }
   SmallVector<int64_t> expected(x.getRank(), ShapedType::kDynamic);
   expected[0] = x.getDimSize(0);
   expected[getChannelsLast() ? x.getRank() - 1 : 1] = w.getDimSize(0);

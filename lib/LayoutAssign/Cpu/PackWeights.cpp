@@ -233,6 +233,10 @@ Orders PackWeights::ordersOf(prim::ConvOp op) const {
                                  wt.getElementType().isUnsignedInteger());
   else if (areBfloats(xt.getElementType(), wt.getElementType(), result))
     orders.steps = convBfloatSteps(cpu, extents);
+  if (orders.steps.size > 1)
+    orders.steps.lhsZero = static_cast<int32_t>(op.getZero());
+  else if (op.getZero() != 0 && !narrowGroupLanes(cpu, extents) && !gathersTaps(extents))
+    return {}; // single elements are multiplied as they lie there
   PanelShape shape = convPanels(cpu, extents, bits, orders.steps);
   SmallVector<int64_t, 4> widths{shape.width};
   if (!narrowGroupLanes(cpu, extents, bits))

@@ -37,6 +37,7 @@ struct ConvSpec {
 
   mlir::Type inputElement, weightElement, acc;
   bool inputUnsigned = false, weightUnsigned = false;
+  int64_t zero = 0;    ///< each byte of the input counts less that
   mlir::Value input;   ///< element (n, d, h, w, c) at the strides below, c contiguous
   Index imageStride;   ///< elements from image to image
   Index strides[3];    ///< of depth, height, width

@@ -34,15 +34,20 @@ llvm::SmallVector<int64_t, 4> panelWidths(const CpuTarget &cpu, int64_t n, unsig
 
 /// How 8-bit numbers or bf16 are multiplied into 32-bit sums: `size` neighbours in k are one
 /// step of k. Instructions for bytes that take two signednesses only get lhs with its sign bit
-/// flipped, which is less or more by 128; the weights' column sums make up for it.
+/// flipped, which is less or more by 128; the weights' column sums make up for it, and for the
+/// number that lhs has where it is nothing.
 struct DotSteps {
   unsigned size = 1; ///< 1: element by element, like any other type
   bool flipsLhs = false;
   bool lhsUnsigned = false, rhsUnsigned = false;
   bool bfloat = false; ///< of bf16, not of bytes
+  int32_t lhsZero = 0; ///< each number of lhs counts less that
 
   /// What the column sums are multiplied by to be added to the products.
-  int32_t sumScale() const { return !flipsLhs ? 0 : lhsUnsigned ? 128 : -128; }
+  int32_t sumScale() const { return (!flipsLhs ? 0 : lhsUnsigned ? 128 : -128) - lhsZero; }
+  bool addsSums() const { return sumScale() != 0; }
+  /// Steps of bytes that are as wide as the sums.
+  int64_t sumSteps() const { return addsSums() ? sizeof(int32_t) / size : 0; }
   unsigned elementBits() const { return bfloat ? 16 : 8; }
   int64_t count(int64_t k) const { return (k + size - 1) / size; }
 };
@@ -51,14 +56,14 @@ DotSteps bfloatSteps(const CpuTarget &cpu);
 
 /// Packed weights: [groups][panels][k][width], columns past `n` of a group are zero.
 /// With steps, [groups][panels][steps of k][width][size]: every `run` of k
-/// fills whole steps, with zeros at its end. Where lhs is flipped, each panel has one
-/// step more, which holds i32: the column sums, scaled.
+/// fills whole steps, with zeros at its end. Where column sums are added, each panel ends
+/// with steps that hold i32: these sums, scaled.
 struct PanelShape {
   int64_t groups = 1, panels = 1, k = 1, width = 1;
   DotSteps steps = {};
   int64_t run = 0; ///< 0: all of k
 
-  int64_t panelRows() const { return k + (steps.flipsLhs ? 1 : 0); }
+  int64_t panelRows() const { return k + steps.sumSteps(); }
   int64_t rows() const { return groups * panels * panelRows(); }
   int64_t elements() const { return rows() * width * steps.size; }
   /// As the shape of a tensor, of rank 4 or 5.

@@ -25,11 +25,13 @@ def Prim_ConvOp : Prim_Op<"conv", "StableHLO dynamic_conv", [Pure, Prim_Contract
     `input_dilation` puts that many minus one zeros between neighbours of x (a transposed
     convolution). Result extent = ((extent - 1) * input_dilation + 1 + low + high -
     ((window - 1) * dilation + 1)) / stride + 1; `sizes` gives result dims that are `?`.
-    i8 and ui8 operands give i32.
+    i8 and ui8 operands give i32; each number of such an x counts less `zero`, and points outside of
+    it are 0 all the same.
   }];
   let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$w, Variadic<Index>:$sizes, DenseI64ArrayAttr:$strides,
                        DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$input_dilation, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
-                       I64Attr:$groups, DefaultValuedAttr<BoolAttr, "false">:$channels_last);
+                       I64Attr:$groups, DefaultValuedAttr<BoolAttr, "false">:$channels_last,
+                       DefaultValuedAttr<I64Attr, "0">:$zero);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$x `,` $w `sizes` `(` $sizes `)` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
