@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "LikeShape.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "tcc/Codegen/Common/Elemental.h"
 #include "tcc/Codegen/Common/NarrowTypes.h"
@@ -17,6 +18,46 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 using prim::isUnsigned;
+
+/// What quantisation makes of x: a byte from round(v) + c, of a whole number c. Clamped before it
+/// is rounded, v becomes an integer by an addition of a number whose digits end at 1; c follows
+/// there, because where halves round to depends on it. Null where x is something else.
+static Value roundedToByte(ImplicitLocOpBuilder &b, Value x, Type to) {
+  constexpr double kDigitsEndAtOne = 12582912.0, kLargest = 1 << 16; // 1.5 * 2^23
+  if (!getElementTypeOrSelf(x.getType()).isF32() || to.getIntOrFloatBitWidth() != 8)
+    return {};
+  double whole = 0;
+  Value rounded = x;
+  if (auto add = x.getDefiningOp<arith::AddFOp>()) {
+    APFloat c(0.0f);
+    if (!matchPattern(add.getRhs(), m_ConstantFloat(&c)))
+      return {};
+    whole = c.convertToFloat();
+    rounded = add.getLhs();
+  }
+  auto round = rounded.getDefiningOp<math::RoundEvenOp>();
+  if (!round || whole != std::rint(whole) || std::fabs(whole) > kLargest)
+    return {};
+  double low = isUnsigned(to) ? 0 : -128;
+  Value v = round.getOperand(), least = number(b, low - whole, x),
+        most = number(b, low + 255 - whole, x);
+  auto choose = [&](arith::CmpFPredicate better, Value bound) {
+    v = arith::SelectOp::create(b, arith::CmpFOp::create(b, better, v, bound), v, bound);
+  };
+  choose(arith::CmpFPredicate::OGT, least);
+  choose(arith::CmpFPredicate::OLT, most);
+  v = arith::AddFOp::create(b, v, number(b, kDigitsEndAtOne, x));
+  v = arith::BitcastOp::create(b, likeType(b.getI32Type(), x), v);
+  if (whole != 0)
+    v = arith::AddIOp::create(b, v,
+                              constantLike(b, b.getI32IntegerAttr(static_cast<int32_t>(whole)), x));
+  Type byte = likeType(b.getI8Type(), x), result = likeType(computeType(to), x);
+  v = arith::TruncIOp::create(b, byte, v);
+  if (result == byte)
+    return v;
+  return isUnsigned(to) ? arith::ExtUIOp::create(b, result, v).getResult()
+                        : arith::ExtSIOp::create(b, result, v).getResult();
+}
 
 /// Truncates towards zero; out of range gives the nearest bound, NaN gives 0. Clamped first, to
 /// bounds that the float type has, because a machine's maximum is one instruction: the largest
@@ -33,12 +74,14 @@ static Value floatToInteger(ImplicitLocOpBuilder &b, Value x, Type to) {
   auto choose = [&](P better, Value v, Value bound) -> Value {
     return arith::SelectOp::create(b, arith::CmpFOp::create(b, better, v, bound), v, bound);
   };
-  Value clamped = choose(P::OGT, x, number(b, low, x));
-  clamped = choose(P::OLT, clamped, number(b, high, x));
   Type result = likeType(computeType(to), x);
-  Value converted = uns && registerWidth == width
-                        ? Value(arith::FPToUIOp::create(b, result, clamped))
-                        : Value(arith::FPToSIOp::create(b, result, clamped));
+  Value converted = roundedToByte(b, x, to);
+  if (!converted) {
+    Value clamped = choose(P::OGT, x, number(b, low, x));
+    clamped = choose(P::OLT, clamped, number(b, high, x));
+    converted = uns && registerWidth == width ? Value(arith::FPToUIOp::create(b, result, clamped))
+                                              : Value(arith::FPToSIOp::create(b, result, clamped));
+  }
   if (!hasBound) {
     APInt largest = uns ? APInt::getMaxValue(width).zext(registerWidth)
                         : APInt::getSignedMaxValue(width).sext(registerWidth);
