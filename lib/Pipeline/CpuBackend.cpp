@@ -8,6 +8,7 @@
 #include "tcc/Codegen/Cpu/CpuLaunch.h"
 #include "tcc/Codegen/Cpu/ScheduleModel.h"
 #include "tcc/Decompose/Decompose.h"
+#include "tcc/Dialect/Cpu/Winograd.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Simplify/Simplify.h"
 #include "tcc/Support/Error.h"
@@ -27,6 +28,9 @@ public:
     passes.addPass(createFourierLinesPass(&weights, {16384, 1024, target().host.lanes(32)}));
   }
   void addIntegerWeightPasses(OpPassManager &passes, WeightTable &weights) const override {
+    if (target().host.byteDot != ByteDot::None)
+      passes.addPass(createIntegerProductsPass(
+          &weights, [this](prim::ConvOp op) { return prefersTilesOfFloats(op); }));
     passes.addPass(createIntegerWeightsPass(&weights));
     passes.addPass(createGroupedWeightsPass(&weights, &target().host));
   }
@@ -58,10 +62,27 @@ private:
     return lanes > kMeasuredLanes ? 2 * lanes : kMeasured;
   }
 
+  /// Without instructions for bytes integers are multiplied no faster than floats, of which tiles
+  /// leave out more than half.
+  bool prefersTilesOfFloats(prim::ConvOp op) const;
+
   codegen::CpuScheduleModel model;
 };
 
 } // namespace
+
+bool CpuBackend::prefersTilesOfFloats(prim::ConvOp op) const {
+  auto w = tensorType(op.getW()), y = tensorType(op.getResult());
+  auto ones = [](ArrayRef<int64_t> list) {
+    return llvm::all_of(list, [](int64_t v) { return v == 1; });
+  };
+  auto extent = [&](int64_t axis) { return y.isDynamicDim(axis) ? -1 : y.getDimSize(axis); };
+  return target().host.byteDot == ByteDot::Pairs && y.getRank() == 4 && w.hasStaticShape() &&
+         w.getDimSize(2) == 3 && w.getDimSize(3) == 3 && op.getGroups() == 1 &&
+         ones(op.getStrides()) && ones(op.getDilations()) && ones(op.getInputDilation()) &&
+         prefersWinograd(target().host,
+                         {extent(0), extent(2), extent(3), w.getDimSize(1), w.getDimSize(0)});
+}
 
 llvm::Expected<KernelCode> CpuBackend::compile(const KernelSource &kernel) const {
   const CpuTarget &cpu = target().host;

@@ -158,6 +158,35 @@ struct MergeAddends : RewritePattern {
   }
 };
 
+/// The same for integers that a constant has for each channel: zero points and biases of integer
+/// products.
+struct MergeVectors : RewritePattern {
+  MergeVectors(MLIRContext *c) : RewritePattern(MatchAnyOpTypeTag(), 1, c) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &b) const override {
+    Operation *inner = op->getNumOperands() == 2 ? op->getOperand(0).getDefiningOp() : nullptr;
+    if (!isa<prim::AddOp, prim::SubOp>(op) || !isa_and_nonnull<prim::AddOp, prim::SubOp>(inner) ||
+        !inner->hasOneUse())
+      return failure();
+    auto a = inner->getOperand(1).getDefiningOp<prim::BroadcastOp>(),
+         c = op->getOperand(1).getDefiningOp<prim::BroadcastOp>();
+    auto isConstant = [](Value v) { return prim::has<prim::ModelConstant>(v.getDefiningOp()); };
+    if (!a || !c || !isInteger(a.getX()) || a.getX().getType() != c.getX().getType() ||
+        a.getAxes() != c.getAxes() || !isConstant(a.getX()) || !isConstant(c.getX()))
+      return b.notifyMatchFailure(op, "not two vectors of integers");
+    auto merged = [&](Value x, Value y, bool subtracts) -> Value {
+      return subtracts ? make<prim::SubOp>(b, op, x, y) : make<prim::AddOp>(b, op, x, y);
+    };
+    // x + a + c = x + (c + a), x - a + c = x + (c - a), and the same with c taken off.
+    bool takesA = isa<prim::SubOp>(inner), takesC = isa<prim::SubOp>(op);
+    Value sum = merged(c.getX(), a.getX(), takesA != takesC);
+    Value all =
+        prim::BroadcastOp::create(b, op->getLoc(), c.getType(), sum, c.getAxes(), c.getSizes());
+    b.replaceOp(op, merged(inner->getOperand(0), all, takesC));
+    return success();
+  }
+};
+
 struct MergeFactors : OpRewritePattern<prim::MulOp> {
   using OpRewritePattern::OpRewritePattern;
   static bool mayMerge(const APFloat &a, const APFloat &b, APFloat &product) {
@@ -309,8 +338,9 @@ void tcc::simplify::populateAlgebraPatterns(RewritePatternSet &patterns) {
   patterns.add<ConstantSecond<prim::AddOp>, ConstantSecond<prim::MulOp>,
                ConstantSecond<prim::MaximumOp>, ConstantSecond<prim::MinimumOp>,
                ConstantSecond<prim::AndOp>, ConstantSecond<prim::OrOp>, NeutralOperand, KnownResult,
-               MergeAddends, MergeFactors, Signs, DivideByPowerOfTwo, MergeExtrema<prim::MaximumOp>,
-               MergeExtrema<prim::MinimumOp>, SmallPowers>(patterns.getContext());
+               MergeAddends, MergeVectors, MergeFactors, Signs, DivideByPowerOfTwo,
+               MergeExtrema<prim::MaximumOp>, MergeExtrema<prim::MinimumOp>, SmallPowers>(
+      patterns.getContext());
 }
 
 std::unique_ptr<Pass> tcc::createAlgebraPass() { return std::make_unique<AlgebraPass>(); }

@@ -15,6 +15,10 @@
 // batch norm leave one addition. S, T and the weights are computed in f64 and rounded
 // once; in reals the result is the same, in floats a rounding a point falls away.
 //
+// The i32 sums of an integer product are scaled once they are floats (IntegerProducts.cpp), and
+// then biased and divided by the scale of the bytes that they become: one multiplication and one
+// addition are left.
+//
 // Left alone: a product that others read as well, weights that others use (they would
 // be stored twice), constants that differ within a channel, integers, scales that are not
 // finite, that carry a weight out of range or all weights of a filter below the numbers that
@@ -59,11 +63,20 @@ public:
   ScaleFolder(WeightTable &weights) : weights(weights) {}
   /// `axis`: of the channels in the result, `weightAxis`: of the filters in `weight`.
   void fold(Operation *product, OpOperand &weight, int64_t axis, int64_t weightAxis);
+  /// The same for floats that were the sums of an integer product.
+  void foldSums(prim::CastOp sums);
 
 private:
   std::optional<Tensor> constant(Value value);
   std::optional<std::vector<double>> channels(Value value, int64_t axis, int64_t count);
   bool extend(Line &line, Value value, int64_t axis);
+  /// What follows `value`, a line of one factor and one addend a channel; empty if it is not known.
+  Line lineOf(Value value, int64_t axis, int64_t count);
+  /// `value` and the vector of `numbers`, as `Op` has them.
+  template <typename Op>
+  Value with(OpBuilder &b, Value value, ArrayRef<double> numbers, int64_t axis, StringRef name,
+             StringRef suffix);
+  void replace(const Line &line, Value replacement);
   std::optional<Tensor> scaled(const Tensor &weight, const llvm::fltSemantics &type, int64_t axis,
                                ArrayRef<double> scale);
   /// `value`, made of the weight called `from`, if it is one.
@@ -288,6 +301,76 @@ Value ScaleFolder::asOp(OpBuilder &b, Location loc, const Tensor &value, StringR
   return prim::WeightOp::create(b, loc, type, name);
 }
 
+Line ScaleFolder::lineOf(Value value, int64_t axis, int64_t count) {
+  Line line = {Step{std::vector<double>(count, 1.0), std::vector<double>(count, 0.0)}};
+  for (Value end = value; extend(line, end, axis);)
+    end = line.back().op->getResult(0);
+  auto finite = [](double v) { return std::isfinite(v); };
+  if (!llvm::all_of(line.back().scale, finite) || !llvm::all_of(line.back().shift, finite))
+    line.clear();
+  return line;
+}
+
+template <typename Op>
+Value ScaleFolder::with(OpBuilder &b, Value value, ArrayRef<double> numbers, int64_t axis,
+                        StringRef name, StringRef suffix) {
+  Location loc = b.getInsertionPoint()->getLoc();
+  RankedTensorType type = tensorType(value);
+  Tensor tensor = Tensor::ofReals(*prim::dtypeOf(type.getElementType()),
+                                  {static_cast<int64_t>(numbers.size())}, numbers);
+  Value vector = asOp(b, loc, tensor, name, suffix);
+  SmallVector<Value> sizes;
+  for (auto [i, d] : llvm::enumerate(prim::dimsOf(b, loc, value)))
+    if (type.isDynamicDim(i))
+      sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, d));
+  Value all = prim::BroadcastOp::create(b, loc, type, vector, ArrayRef<int64_t>{axis}, sizes);
+  return Op::create(b, loc, type, value, all);
+}
+
+void ScaleFolder::replace(const Line &line, Value replacement) {
+  line.back().op->getResult(0).replaceAllUsesWith(replacement);
+  for (const Step &step : llvm::reverse(ArrayRef(line).drop_front()))
+    step.op->erase();
+}
+
+/// The product whose sums, corrected by the sums of others, `value` is.
+static Operation *productOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<prim::ConvOp, prim::DotOp>(op))
+      return op;
+    if (!isa<prim::AddOp, prim::SubOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return nullptr;
+}
+
+void ScaleFolder::foldSums(prim::CastOp sums) {
+  Value value = sums.getResult();
+  Operation *product = productOf(sums.getX());
+  if (!product || !elementOf(sums.getX()).isInteger(32) || !elementOf(value).isF32())
+    return;
+  RankedTensorType type = tensorType(value);
+  auto conv = dyn_cast<prim::ConvOp>(product);
+  int64_t axis = conv && !conv.getChannelsLast() ? 1 : type.getRank() - 1;
+  if (type.getRank() == 0 || type.isDynamicDim(axis) || type.getDimSize(axis) == 0)
+    return;
+  Line line = lineOf(value, axis, type.getDimSize(axis));
+  if (line.size() < 2)
+    return;
+  const Step &whole = line.back();
+  bool divides = llvm::any_of(ArrayRef(line).drop_front(),
+                              [](const Step &step) { return isa<prim::DivOp>(step.op); });
+  if (!divides && line.size() - 1 <= size_t(whole.scales) + (whole.additions > 0))
+    return;
+  OpBuilder b(whole.op);
+  if (whole.scales)
+    value = with<prim::MulOp>(b, value, whole.scale, axis, "sums", ".scale");
+  if (whole.additions > 0)
+    value = with<prim::AddOp>(b, value, whole.shift, axis, "sums", ".shift");
+  replace(line, value);
+}
+
 void ScaleFolder::fold(Operation *product, OpOperand &weight, int64_t axis, int64_t weightAxis) {
   Value result = product->getResult(0);
   int64_t count = tensorType(weight.get()).getDimSize(weightAxis);
@@ -295,14 +378,10 @@ void ScaleFolder::fold(Operation *product, OpOperand &weight, int64_t axis, int6
       elementOf(weight.get()) != elementOf(result) || !weight.get().hasOneUse() ||
       !isAtHand(weight.get()))
     return;
-  Line line = {Step{std::vector<double>(count, 1.0), std::vector<double>(count, 0.0)}};
-  for (Value end = result; extend(line, end, axis);)
-    end = line.back().op->getResult(0);
-  auto finite = [](double v) { return std::isfinite(v); };
-  const Step &whole = line.back();
-  if ((!whole.scales && whole.additions < 2) || !llvm::all_of(whole.scale, finite) ||
-      !llvm::all_of(whole.shift, finite))
+  Line line = lineOf(result, axis, count);
+  if (line.empty() || (!line.back().scales && line.back().additions < 2))
     return;
+  const Step &whole = line.back();
   std::optional<Tensor> old = constant(weight.get());
   const llvm::fltSemantics &type = cast<FloatType>(elementOf(result)).getFloatSemantics();
   std::optional<Tensor> folded = old ? scaled(*old, type, weightAxis, whole.scale) : std::nullopt;
@@ -314,23 +393,10 @@ void ScaleFolder::fold(Operation *product, OpOperand &weight, int64_t axis, int6
   if (auto op = weight.get().getDefiningOp<prim::WeightOp>())
     name = op.getName();
   weight.set(asOp(b, weight.get().getLoc(), *folded, name, ".scaled"));
-  Operation *last = whole.op;
-  b.setInsertionPoint(last);
-  Value replacement = result;
-  if (whole.additions > 0) {
-    Tensor shift = Tensor::ofReals(folded->dtype(), {count}, whole.shift);
-    Value vector = asOp(b, last->getLoc(), shift, name, ".shift");
-    SmallVector<Value> sizes;
-    for (auto [i, d] : llvm::enumerate(prim::dimsOf(b, last->getLoc(), result)))
-      if (tensorType(result).isDynamicDim(i))
-        sizes.push_back(getValueOrCreateConstantIndexOp(b, last->getLoc(), d));
-    Value shifts = prim::BroadcastOp::create(b, last->getLoc(), result.getType(), vector,
-                                             ArrayRef<int64_t>{axis}, sizes);
-    replacement = prim::AddOp::create(b, last->getLoc(), result.getType(), result, shifts);
-  }
-  last->getResult(0).replaceAllUsesWith(replacement);
-  for (const Step &step : llvm::reverse(ArrayRef(line).drop_front()))
-    step.op->erase();
+  b.setInsertionPoint(whole.op);
+  if (whole.additions > 0)
+    result = with<prim::AddOp>(b, result, whole.shift, axis, name, ".shift");
+  replace(line, result);
 }
 
 namespace {
@@ -341,10 +407,15 @@ public:
   void runOnOperation() override {
     ScaleFolder folder(*weights);
     SmallVector<Operation *> products;
+    SmallVector<prim::CastOp> casts;
     getOperation().walk([&](Operation *op) {
       if (isa<prim::ConvOp, prim::DotOp>(op))
         products.push_back(op);
+      else if (auto cast = dyn_cast<prim::CastOp>(op))
+        casts.push_back(cast);
     });
+    for (prim::CastOp op : casts)
+      folder.foldSums(op);
     for (Operation *op : products) {
       if (auto conv = dyn_cast<prim::ConvOp>(op)) {
         if (!conv.getChannelsLast())

@@ -130,3 +130,19 @@ func.func @magnitude(%x: tensor<4xi8>, %y: tensor<4xui8>) -> (tensor<4xi8>, tens
   %3 = prim.abs %2 : (tensor<4xui8>) -> tensor<4xui8>
   return %1, %3 : tensor<4xi8>, tensor<4xui8>
 }
+
+// Integers that a constant has for each channel are added up beforehand.
+// CHECK-LABEL: func @channels
+// CHECK: %[[SUM:.*]] = prim.sub %{{.*}}, %{{.*}} : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+// CHECK: %[[ALL:.*]] = prim.broadcast %[[SUM]] axes [1]
+// CHECK: %[[Y:.*]] = prim.add %arg0, %[[ALL]]
+// CHECK-NEXT: return %[[Y]]
+func.func @channels(%x: tensor<4x2xi32>) -> tensor<4x2xi32> {
+  %a = prim.constant dense<[1, 2]> : tensor<2xi32>
+  %b = prim.constant dense<[7, -9]> : tensor<2xi32>
+  %0 = prim.broadcast %a axes [1] sizes() : (tensor<2xi32>) -> tensor<4x2xi32>
+  %1 = prim.broadcast %b axes [1] sizes() : (tensor<2xi32>) -> tensor<4x2xi32>
+  %2 = prim.sub %x, %0 : (tensor<4x2xi32>, tensor<4x2xi32>) -> tensor<4x2xi32>
+  %3 = prim.add %2, %1 : (tensor<4x2xi32>, tensor<4x2xi32>) -> tensor<4x2xi32>
+  return %3 : tensor<4x2xi32>
+}

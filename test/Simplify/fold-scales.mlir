@@ -114,3 +114,29 @@ func.func @tiny(%x: tensor<1x2xf32>) -> (tensor<1x3xf32>, tensor<1x3xf32>) {
   %3 = prim.mul %2, %c : (tensor<1x3xf32>, tensor<1x3xf32>) -> tensor<1x3xf32>
   return %1, %3 : tensor<1x3xf32>, tensor<1x3xf32>
 }
+
+// The sums of an integer product, scaled, biased and divided by the scale of the bytes that they become.
+// CHECK-LABEL: func @sums
+// CHECK: %[[SUMS:.*]] = prim.conv
+// CHECK: %[[FLOAT:.*]] = prim.cast %[[SUMS]]
+// CHECK: %[[SCALE:.*]] = prim.constant dense<[1.000000e+00, 1.500000e+00]> : tensor<2xf32>
+// CHECK: %[[SCALES:.*]] = prim.broadcast %[[SCALE]] axes [1]
+// CHECK: %[[SCALED:.*]] = prim.mul %[[FLOAT]], %[[SCALES]]
+// CHECK: %[[SHIFT:.*]] = prim.constant dense<[5.000000e-01, 1.000000e+00]> : tensor<2xf32>
+// CHECK: %[[SHIFTS:.*]] = prim.broadcast %[[SHIFT]] axes [1]
+// CHECK: %[[Y:.*]] = prim.add %[[SCALED]], %[[SHIFTS]]
+// CHECK: return %[[Y]]
+func.func @sums(%x: tensor<1x1x8xui8>) -> tensor<1x2x6xf32> {
+  %w = prim.constant dense<[[[1, 2, 3]], [[4, 5, 6]]]> : tensor<2x1x3xi8>
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 0>, high = array<i64: 0>, groups = 1 : i64} : (tensor<1x1x8xui8>, tensor<2x1x3xi8>) -> tensor<1x2x6xi32>
+  %1 = prim.cast %0 : (tensor<1x2x6xi32>) -> tensor<1x2x6xf32>
+  %s = prim.constant dense<[2.0, 3.0]> : tensor<2xf32>
+  %2 = prim.broadcast %s axes [1] sizes() : (tensor<2xf32>) -> tensor<1x2x6xf32>
+  %3 = prim.mul %1, %2 : (tensor<1x2x6xf32>, tensor<1x2x6xf32>) -> tensor<1x2x6xf32>
+  %b = prim.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %4 = prim.broadcast %b axes [1] sizes() : (tensor<2xf32>) -> tensor<1x2x6xf32>
+  %5 = prim.add %3, %4 : (tensor<1x2x6xf32>, tensor<1x2x6xf32>) -> tensor<1x2x6xf32>
+  %y = prim.constant dense<2.0> : tensor<1x2x6xf32>
+  %6 = prim.div %5, %y : (tensor<1x2x6xf32>, tensor<1x2x6xf32>) -> tensor<1x2x6xf32>
+  return %6 : tensor<1x2x6xf32>
+}

@@ -72,6 +72,55 @@ def DeferScalesPass : Tcc_Pass<"tcc-simplify-defer-scales"> {
   let dependentDialects = ["::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect"];
 }
 
+def IntegerProductsPass : Tcc_Pass<"tcc-simplify-integer-products"> {
+  let summary = "Let products of dequantised bytes multiply integers";
+  let description = [{
+    Quantised models (ONNX QDQ, torch's pt2e) dequantise what a product or a convolution multiplies.
+    Bytes are multiplied instead, exactly, and their sums are scaled: a target's instructions for
+    bytes do four times as many numbers. A zero point of the input is a number that each column has
+    too much; a convolution takes it off itself, and so does an integer one that has been padded with it.
+
+    ```mlir before
+    func.func @f(%x: tensor<8x4xui8>) -> tensor<8x2xf32> {
+      %w = prim.weight "w" : tensor<2x4xi8>
+      %s = prim.constant dense<5.0e-01> : tensor<f32>
+      %t = prim.constant dense<[2.0, 4.0]> : tensor<2xf32>
+      %z = prim.constant dense<7.0> : tensor<8x4xf32>
+      %0 = prim.cast %x : (tensor<8x4xui8>) -> tensor<8x4xf32>
+      %1 = prim.sub %0, %z : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+      %2 = prim.broadcast %s axes [] sizes() : (tensor<f32>) -> tensor<8x4xf32>
+      %3 = prim.mul %1, %2 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+      %4 = prim.cast %w : (tensor<2x4xi8>) -> tensor<2x4xf32>
+      %5 = prim.broadcast %t axes [0] sizes() : (tensor<2xf32>) -> tensor<2x4xf32>
+      %6 = prim.mul %4, %5 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+      %7 = prim.dot %3, %6 batch [] x [] contract [1] x [1] : (tensor<8x4xf32>, tensor<2x4xf32>) -> tensor<8x2xf32>
+      return %7 : tensor<8x2xf32>
+    }
+    ```
+    ```mlir after -canonicalize
+    func.func @f(%arg0: tensor<8x4xui8>) -> tensor<8x2xf32> {
+      %0 = prim.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
+      %1 = prim.constant dense<7> : tensor<2xi32>
+      %2 = prim.weight "w" : tensor<2x4xi8>
+      %3 = prim.dot %arg0, %2 batch [] x [] contract [1] x [1] : (tensor<8x4xui8>, tensor<2x4xi8>) -> tensor<8x2xi32>
+      %4 = prim.cast %2 : (tensor<2x4xi8>) -> tensor<2x4xi32>
+      %5 = prim.reduce  sum %4 [1] : (tensor<2x4xi32>) -> tensor<2xi32>
+      %6 = prim.mul %5, %1 : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+      %7 = prim.broadcast %6 axes [1] sizes() : (tensor<2xi32>) -> tensor<8x2xi32>
+      %8 = prim.sub %3, %7 : (tensor<8x2xi32>, tensor<8x2xi32>) -> tensor<8x2xi32>
+      %9 = prim.cast %8 : (tensor<8x2xi32>) -> tensor<8x2xf32>
+      %10 = prim.broadcast %0 axes [1] sizes() : (tensor<2xf32>) -> tensor<8x2xf32>
+      %11 = prim.mul %9, %10 : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+      return %11 : tensor<8x2xf32>
+    }
+    ```
+
+    Runs before tcc-simplify-fold-constants, which would make floats of the weights, and only for
+    targets that have instructions for such products.
+  }];
+  let dependentDialects = ["::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect"];
+}
+
 def IntegerWeightsPass : Tcc_Pass<"tcc-simplify-integer-weights"> {
   let summary = "Let products of few rows read weights of 8 bits as they are";
   let description = [{

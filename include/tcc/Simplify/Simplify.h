@@ -7,9 +7,13 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "mlir/Pass/Pass.h"
+#include <functional>
 
 namespace tcc {
 class WeightTable;
+namespace prim {
+class ConvOp;
+}
 
 /// tcc-simplify-common-subexpressions: MLIR's, for any number of operators with regions; see
 /// lib/Simplify/CommonSubexpressions.cpp.
@@ -36,6 +40,15 @@ std::unique_ptr<mlir::Pass> createLoopCountersPass();
 /// tcc-simplify-fold-scales: batch norms and scales into weights. After constant
 /// folding. `weights` outlives the pass.
 std::unique_ptr<mlir::Pass> createFoldScalesPass(WeightTable *weights);
+
+/// Whether a convolution of floats is faster than one of the bytes that they were.
+using FloatsPreferred = std::function<bool(prim::ConvOp)>;
+
+/// tcc-simplify-integer-products: products of dequantised bytes multiply integers. Before
+/// tcc-simplify-integer-weights, for targets that have instructions for it. `weights` outlives the
+/// pass.
+std::unique_ptr<mlir::Pass> createIntegerProductsPass(WeightTable *weights,
+                                                      FloatsPreferred prefersFloats = nullptr);
 
 /// tcc-simplify-integer-weights: products read weights of 8 bits as they are. Before constant
 /// folding, for targets that have kernels for them. `weights` outlives the pass.
