@@ -8,7 +8,6 @@
 #include "tcc/Codegen/Cpu/CpuLaunch.h"
 #include "tcc/Codegen/Cpu/ScheduleModel.h"
 #include "tcc/Decompose/Decompose.h"
-#include "tcc/Dialect/Cpu/Winograd.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Simplify/Simplify.h"
 #include "tcc/Support/Error.h"
@@ -30,7 +29,7 @@ public:
   void addIntegerWeightPasses(OpPassManager &passes, WeightTable &weights) const override {
     if (target().host.byteDot != ByteDot::None)
       passes.addPass(createIntegerProductsPass(
-          &weights, [this](prim::ConvOp op) { return prefersTilesOfFloats(op); }));
+          &weights, [this](prim::ConvOp op) { return prefersFloats(op); }));
     passes.addPass(createIntegerWeightsPass(&weights));
     passes.addPass(createGroupedWeightsPass(&weights, &target().host));
   }
@@ -62,26 +61,20 @@ private:
     return lanes > kMeasuredLanes ? 2 * lanes : kMeasured;
   }
 
-  /// Without instructions for bytes integers are multiplied no faster than floats, of which tiles
-  /// leave out more than half.
-  bool prefersTilesOfFloats(prim::ConvOp op) const;
+  /// Pairs of integers are multiplied no faster than floats, which tiles (Winograd) and copied
+  /// lines have in fewer instructions: there bytes are worth it where they are read about once.
+  bool prefersFloats(prim::ConvOp op) const;
 
   codegen::CpuScheduleModel model;
 };
 
 } // namespace
 
-bool CpuBackend::prefersTilesOfFloats(prim::ConvOp op) const {
-  auto w = tensorType(op.getW()), y = tensorType(op.getResult());
-  auto ones = [](ArrayRef<int64_t> list) {
-    return llvm::all_of(list, [](int64_t v) { return v == 1; });
-  };
-  auto extent = [&](int64_t axis) { return y.isDynamicDim(axis) ? -1 : y.getDimSize(axis); };
-  return target().host.byteDot == ByteDot::Pairs && y.getRank() == 4 && w.hasStaticShape() &&
-         w.getDimSize(2) == 3 && w.getDimSize(3) == 3 && op.getGroups() == 1 &&
-         ones(op.getStrides()) && ones(op.getDilations()) && ones(op.getInputDilation()) &&
-         prefersWinograd(target().host,
-                         {extent(0), extent(2), extent(3), w.getDimSize(1), w.getDimSize(0)});
+bool CpuBackend::prefersFloats(prim::ConvOp op) const {
+  auto w = tensorType(op.getW());
+  bool isDepthwise = op.getGroups() > 1 && w.getDimSize(1) == 1;
+  bool isPointwise = llvm::all_of(w.getShape().drop_front(2), [](int64_t v) { return v == 1; });
+  return target().host.byteDot == ByteDot::Pairs && !isDepthwise && !isPointwise;
 }
 
 llvm::Expected<KernelCode> CpuBackend::compile(const KernelSource &kernel) const {

@@ -176,15 +176,17 @@ std::optional<Dequantized> ProductRewriter::rhs(OpBuilder &b, Value value,
   if (zero == 0)
     return found;
   RankedTensorType type = tensorType(found->integers);
-  if (zero != 128 || !type.hasStaticShape() || !prim::has<prim::ModelConstant>(found->integers.getDefiningOp()))
+  if (zero != 128 || !type.hasStaticShape() ||
+      !prim::has<prim::ModelConstant>(found->integers.getDefiningOp()))
     return std::nullopt;
   Location loc = value.getLoc();
   auto wide = RankedTensorType::get(type.getShape(), b.getI32Type());
   auto all = DenseElementsAttr::get(wide, b.getI32IntegerAttr(128));
-  Value centred = prim::SubOp::create(b, loc, wide, prim::CastOp::create(b, loc, wide, found->integers),
-                                      prim::ConstantOp::create(b, loc, wide, all));
-  found->integers = prim::CastOp::create(
-      b, loc, RankedTensorType::get(type.getShape(), b.getI8Type()), centred);
+  Value centred =
+      prim::SubOp::create(b, loc, wide, prim::CastOp::create(b, loc, wide, found->integers),
+                          prim::ConstantOp::create(b, loc, wide, all));
+  found->integers =
+      prim::CastOp::create(b, loc, RankedTensorType::get(type.getShape(), b.getI8Type()), centred);
   return found;
 }
 
@@ -214,8 +216,8 @@ static Value withColumnSums(OpBuilder &b, Location loc, Value product, Value wei
   Value wide = prim::CastOp::create(b, loc, bytes.clone(b.getI32Type()), weights);
   Value sums = prim::ReduceOp::create(b, loc, vector, prim::ReduceKind::sum, wide, axes);
   auto times = DenseElementsAttr::get(vector, b.getI32IntegerAttr(static_cast<int32_t>(zero)));
-  Value offset = prim::MulOp::create(b, loc, vector, sums,
-                                     prim::ConstantOp::create(b, loc, vector, times));
+  Value offset =
+      prim::MulOp::create(b, loc, vector, sums, prim::ConstantOp::create(b, loc, vector, times));
   SmallVector<Value> sizes = openSizes(b, loc, type, prim::dimsOf(b, loc, product));
   Value all = prim::BroadcastOp::create(b, loc, type, offset, axis, sizes);
   return Op::create(b, loc, type, product, all);
@@ -298,9 +300,9 @@ void ProductRewriter::absorbBorder(prim::ConvOp op) {
   int64_t zero = value->integer(0);
   OpBuilder b(op);
   Location loc = op.getLoc();
-  Value product = prim::ConvOp::create(
-      b, loc, sums, pad.getX(), op.getW(), op.getSizes(), op.getStrides(), op.getDilations(),
-      op.getInputDilation(), low, high, op.getGroups(), /*channels_last=*/false, zero);
+  Value product = prim::ConvOp::create(b, loc, sums, pad.getX(), op.getW(), op.getSizes(),
+                                       op.getStrides(), op.getDilations(), op.getInputDilation(),
+                                       low, high, op.getGroups(), /*channels_last=*/false, zero);
   if (zero != 0) {
     SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(1, weights.getRank()));
     product = withColumnSums<prim::AddOp>(b, loc, product, op.getW(), axes, 1, zero);
@@ -321,9 +323,9 @@ void ProductRewriter::rewrite(prim::DotOp op) {
   if (!w)
     return;
   RankedTensorType sums = tensorType(op.getResult()).clone(b.getI32Type());
-  Value product = prim::DotOp::create(b, op.getLoc(), sums, x->integers, w->integers,
-                                      op.getLhsBatch(), op.getRhsBatch(), op.getLhsContract(),
-                                      op.getRhsContract());
+  Value product =
+      prim::DotOp::create(b, op.getLoc(), sums, x->integers, w->integers, op.getLhsBatch(),
+                          op.getRhsBatch(), op.getLhsContract(), op.getRhsContract());
   replaceBySums(op, product, *x, *w, contract, sums.getRank() - 1);
 }
 
