@@ -43,6 +43,7 @@ public:
     passes.addPass(createVectorProductsPass({&target().host}));
     passes.addPass(createSeparatePoolsPass());
     passes.addPass(createSplitReductionsPass());
+    passes.addPass(createOrderStatisticsPass());
   }
   const ScheduleModel &schedules() const override { return model; }
   std::unique_ptr<codegen::LaunchEmitter> launchEmitter() const override {

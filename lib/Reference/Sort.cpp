@@ -1,6 +1,6 @@
-//===- Sort.cpp - sort and top_k -----------------------------------------===//
+//===- Sort.cpp - sort, kth and top_k ------------------------------------===//
 //
-// Both order a line of elements through a vector of their indices. NaN is
+// All order a line of elements through a vector of their indices. NaN is
 // the largest value and equal to itself.
 //
 //===----------------------------------------------------------------------===//
@@ -30,12 +30,14 @@ void sortedIndices(const W *x, int64_t count, int64_t stride, int64_t k, bool de
   std::partial_sort(indices.begin(), indices.begin() + k, indices.end(), before);
 }
 
-/// Values and indices of the first `k` elements along `axis` in order.
-llvm::Expected<Results> sorted(const Tensor &x, int64_t axis, int64_t k, bool descending) {
+/// Values and indices of the first `k` elements along `axis` in order, but for the first `from` of
+/// them.
+llvm::Expected<Results> sorted(const Tensor &x, int64_t axis, int64_t k, bool descending,
+                               int64_t from = 0) {
   if (isComplex(x.dtype()))
     return undefinedOn(x.dtype());
   llvm::SmallVector<int64_t> shape(x.shape());
-  shape[axis] = k;
+  shape[axis] = k - from;
   llvm::Expected<Tensor> values = Tensor::allocate(x.dtype(), shape);
   llvm::Expected<Tensor> indices = Tensor::allocate(DType::I64, shape);
   if (!values || !indices)
@@ -50,8 +52,8 @@ llvm::Expected<Results> sorted(const Tensor &x, int64_t axis, int64_t k, bool de
       for (int64_t inner = 0; inner < around.inner; ++inner) {
         const W *line = wide.data() + outer * around.extent * around.inner + inner;
         sortedIndices(line, around.extent, around.inner, k, descending, order);
-        for (int64_t i = 0; i < k; ++i) {
-          int64_t to = (outer * k + i) * around.inner + inner;
+        for (int64_t i = from; i < k; ++i) {
+          int64_t to = (outer * (k - from) + i - from) * around.inner + inner;
           indices->mutableAs<int64_t>()[to] = order[i];
         }
       }
@@ -60,7 +62,7 @@ llvm::Expected<Results> sorted(const Tensor &x, int64_t axis, int64_t k, bool de
   withBytes(elementBytes(x.dtype()), [&]<typename T>() {
     const int64_t *order = indices->as<int64_t>();
     for (int64_t i = 0, e = values->elements(); i < e; ++i) {
-      int64_t inner = i % around.inner, outer = i / around.inner / k;
+      int64_t inner = i % around.inner, outer = i / around.inner / (k - from);
       values->mutableAs<T>()[i] =
           x.as<T>()[(outer * around.extent + order[i]) * around.inner + inner];
     }
@@ -71,6 +73,15 @@ llvm::Expected<Results> sorted(const Tensor &x, int64_t axis, int64_t k, bool de
 llvm::Expected<Results> sort(prim::SortOp op, Operands operands) {
   int64_t axis = op.getAxis();
   return sorted(operands[0], axis, operands[0].dim(axis), op.getDescending());
+}
+
+llvm::Expected<Results> kth(prim::KthOp op, Operands operands) {
+  const Tensor &x = operands[0];
+  int64_t axis = tensorType(op.getX()).getRank() - 1, k = operands[1].integer(0);
+  if (k < 0 || k >= x.dim(axis))
+    return userError("takes element " + llvm::Twine(k) + " of the order of axis " +
+                     llvm::Twine(axis) + " of a tensor of shape " + shapeText(x.shape()));
+  return sorted(x, axis, k + 1, op.getDescending(), k);
 }
 
 llvm::Expected<Results> topK(prim::TopKOp op, Operands operands) {
@@ -88,6 +99,7 @@ llvm::Expected<Results> topK(prim::TopKOp op, Operands operands) {
 void addSort(Evaluators &all) {
   using namespace prim;
   all.add<SortOp, sort>();
+  all.add<KthOp, kth>();
   all.add<TopKOp, topK>();
 }
 

@@ -116,6 +116,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createChannelsLastPass(0, 0); });
   mlir::registerPass([] { return tcc::createSeparatePoolsPass(); });
   mlir::registerPass([] { return tcc::createSplitReductionsPass(); });
+  mlir::registerPass([] { return tcc::createOrderStatisticsPass(); });
   mlir::registerPass([] { return tcc::createOrientProductsPass(&cpu); });
   mlir::registerPass([] { return tcc::createVectorProductsPass({&cpu}); });
   mlir::registerPass([] { return tcc::createPackWeightsPass(&weights, &cpu); });

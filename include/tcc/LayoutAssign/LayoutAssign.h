@@ -32,6 +32,9 @@ std::unique_ptr<mlir::Pass> createNarrowPass(WeightTable *weights, Precision pre
 /// last.
 std::unique_ptr<mlir::Pass> createChannelsLastPass(int64_t shortestLine, int64_t mostProducts);
 
+/// tcc-layout-order-statistics: see lib/LayoutAssign/Cpu/OrderStatistics.cpp.
+std::unique_ptr<mlir::Pass> createOrderStatisticsPass();
+
 /// tcc-layout-orient-products: see lib/LayoutAssign/Cpu/OrientProducts.cpp.
 std::unique_ptr<mlir::Pass> createOrientProductsPass(const CpuTarget *cpu);
 

@@ -137,6 +137,32 @@ def SeparatePoolsPass : Tcc_Pass<"tcc-layout-separate-pools"> {
   }];
 }
 
+def OrderStatisticsPass : Tcc_Pass<"tcc-layout-order-statistics"> {
+  let summary = "Select elements of an order instead of sorting";
+  let description = [{
+    Where all that is taken of lines in order is the element at one place, or at a few, it is found
+    without the order. Short lines are sorted as fast.
+
+    ```mlir before
+    func.func @f(%x: tensor<10x1001xf32>) -> tensor<10x1xf32> {
+      %0:2 = prim.sort %x axis 1 {descending = false} : (tensor<10x1001xf32>) -> (tensor<10x1001xf32>, tensor<10x1001xi64>)
+      %1 = prim.slice %0#0 starts [0, 500] () steps [1, 1] sizes() : (tensor<10x1001xf32>) -> tensor<10x1xf32>
+      return %1 : tensor<10x1xf32>
+    }
+    ```
+    ```mlir after
+    func.func @f(%arg0: tensor<10x1001xf32>) -> tensor<10x1xf32> {
+      %c500 = arith.constant 500 : index
+      %values, %indices = prim.kth %arg0 k %c500 {descending = false} : (tensor<10x1001xf32>, index) -> (tensor<10x1xf32>, tensor<10x1xi64>)
+      return %values : tensor<10x1xf32>
+    }
+    ```
+
+    Runs in layout, of the CPU's back-end alone (a GPU's block sorts a line as it lies in shared
+    memory), before fusion, which makes a kernel of each operator that orders elements.
+  }];
+}
+
 def SplitReductionsPass : Tcc_Pass<"tcc-layout-split-reductions"> {
   let summary = "Reduce much to little in two steps";
   let description = [{

@@ -157,6 +157,10 @@ static SmallVector<kernel::Schedule> specialSchedules(kernel::LaunchOp launch,
     int64_t lines = fourierTasks(fourier, scheduleOf(1)).lines;
     return {scheduleOf(std::max<int64_t>(1, grainOfLines / (lines * fourier.getLength())))};
   }
+  if (auto kth = dyn_cast<prim::KthOp>(op)) {
+    int64_t length = someElements({tensorType(kth.getX()).getShape().back()});
+    return {scheduleOf(std::max<int64_t>(1, grainOfLines / length))};
+  }
   if (op->hasTrait<prim::MatrixFactor>())
     return {scheduleOf(matrixGrain(op, scheduleOf(1)))};
   return {scheduleOf(prim::has<prim::UpdatesFirst>(op) ? scatterGrain(op) : 1)};

@@ -3,8 +3,9 @@
 // Where a line lies along the last axis, each element becomes a word that integers compare like
 // elements do, its place in the lower half. The line of the result that takes the places holds
 // these words while the runtime sorts them (lib/Runtime/Sort.c), and gives then both results: the
-// value is where the place says. Of more than a few first elements of a line that fits the stack,
-// the words lie there.
+// value is where the place says. Of more than a few first elements of a line, those are selected
+// first (SelectedElement.cpp) where keys have 32 bits; the words of wider ones of a line that fits
+// the stack lie there.
 //
 // Elements of 64 bits are sorted by their upper halves, and then those of each run whose upper
 // halves are equal by their lower ones: few runs of numbers in no order, and one of small integers.
@@ -27,11 +28,32 @@ static bool ordersLargest(Operation *op) {
   return sort ? sort.getDescending() : cast<prim::TopKOp>(op).getLargest();
 }
 
-bool tcc::codegen::sortsWords(Operation *op, const CpuTarget &cpu) {
-  // The first k elements take in k log(n / k) of n in no order, each in a few instructions where
-  // they fit registers (Common/FirstOfLine.cpp): few, and more of long lines.
-  constexpr int64_t most = 8192, few = 8, more = 16, longLine = 16;
+/// Whether the first `kept` of a line are kept in order while it is looked through
+/// (Common/FirstOfLine.cpp): they take in k log(n / k) of n in no order, each in a few instructions
+/// where they fit registers. Few, and more of long lines.
+static bool keepsFirst(int64_t kept, int64_t extent, bool wide, const CpuTarget &cpu) {
+  constexpr int64_t few = 8, more = 16, longLine = 16;
   int64_t many = 4 * int64_t(cpu.lanes(kKeyBits));
+  bool open = ShapedType::isDynamic(extent);
+  return !ShapedType::isDynamic(kept) &&
+         (kept < few || (kept <= more && (open || extent >= 2 * kept)) ||
+          (!wide && !open && kept <= many && extent >= longLine * kept));
+}
+
+bool tcc::codegen::selectsFirst(Operation *op, const CpuTarget &cpu) {
+  auto top = dyn_cast<prim::TopKOp>(op);
+  if (!top)
+    return false;
+  RankedTensorType type = tensorType(top.getX());
+  int64_t extent = type.getShape().back();
+  int64_t kept = tensorType(top.getValues()).getShape().back();
+  bool fits = ShapedType::isDynamic(extent) || extent < int64_t(1) << kKeyBits;
+  return int64_t(top.getAxis()) + 1 == type.getRank() && fits &&
+         !hasWideKeys(type.getElementType()) && !keepsFirst(kept, extent, /*wide=*/false, cpu);
+}
+
+bool tcc::codegen::sortsWords(Operation *op, const CpuTarget &cpu) {
+  constexpr int64_t most = 8192;
   if (!isa<prim::SortOp, prim::TopKOp>(op))
     return false;
   auto [x, axis] = *lineAxis(op);
@@ -42,10 +64,8 @@ bool tcc::codegen::sortsWords(Operation *op, const CpuTarget &cpu) {
       computeType(type.getElementType()).getIntOrFloatBitWidth() > 2 * kKeyBits)
     return false;
   int64_t kept = cast<RankedTensorType>(op->getResult(0).getType()).getShape().back();
-  bool inLanes = !hasWideKeys(type.getElementType());
-  bool keeps = kept < few || (kept <= more && extent >= 2 * kept) ||
-               (inLanes && kept <= many && extent >= longLine * kept);
-  return isa<prim::SortOp>(op) || (!open && extent <= most && !keeps);
+  bool keeps = keepsFirst(kept, extent, hasWideKeys(type.getElementType()), cpu);
+  return isa<prim::SortOp>(op) || selectsFirst(op, cpu) || (!open && extent <= most && !keeps);
 }
 
 /// The half of a wide key that is sorted by, or all of another, above the place (index).
@@ -104,7 +124,8 @@ public:
   SortedLine(KernelFrame &f, Operation *op, Coords at, Value length)
       : f(f), op(op), at(std::move(at)), length(length), x(lineAxis(op)->first),
         axis(lineAxis(op)->second), element(tensorType(x).getElementType()),
-        all(isa<prim::SortOp>(op)), words(all ? f.results[1] : wordsOnStack(f, length)) {}
+        selects(selectsFirst(op, f.cpu)), all(isa<prim::SortOp>(op) || selects),
+        words(all ? f.results[1] : wordsOnStack(f, length)) {}
   void emit();
 
 private:
@@ -134,7 +155,8 @@ private:
   Value length, x;
   unsigned axis;
   Type element;
-  bool all;
+  bool selects; ///< of the line those that come first
+  bool all;     ///< as many words as elements of the results
   Memory words;
 };
 
@@ -155,8 +177,8 @@ void SortedLine::sort(Value begin, Value end) {
   Type i64 = f.b.getI64Type();
   // The values' own line is room until they are known.
   int64_t bytes = all ? storageType(element).getIntOrFloatBitWidth() / 8 : 0;
-  Value room =
-      arith::MulIOp::create(f.b, arith::IndexCastOp::create(f.b, i64, length), constant(bytes));
+  Value kept = arith::IndexCastOp::create(f.b, i64, f.results[0].extents[axis]);
+  Value room = arith::MulIOp::create(f.b, kept, constant(bytes));
   Value count = arith::IndexCastOp::create(f.b, i64, f.e.subIndex(end, begin));
   LLVM::CallOp::create(f.b, sortWords(f),
                        ValueRange{lineOf(f, words, wordAt(begin)), count,
@@ -207,9 +229,18 @@ void SortedLine::sortRuns() {
 
 void SortedLine::emit() {
   Value none = f.e.index(0);
-  unsigned lanes = lanesFor(f.cpu.lanes(32), tensorType(x).getShape().back());
-  f.vectorLoop(none, length, lanes, true, [&](Value i) { makeWords(i, i, /*lower=*/false); });
-  sort(none, length);
+  if (selects) {
+    Value sign = IntegerLanes{f}.constant(int64_t(1) << (kKeyBits - 1), kKeyBits);
+    forFirstOfOrder(f, cast<prim::TopKOp>(op), at, [&](Value number, Value key, Value place) {
+      Value own = arith::XOrIOp::create(f.b, key, sign);
+      f.e.store(words, wordAt(number), wordOf(f, own, place, /*lower=*/false));
+    });
+    sort(none, f.results[0].extents[axis]);
+  } else {
+    unsigned lanes = lanesFor(f.cpu.lanes(32), tensorType(x).getShape().back());
+    f.vectorLoop(none, length, lanes, true, [&](Value i) { makeWords(i, i, /*lower=*/false); });
+    sort(none, length);
+  }
   if (hasWideKeys(element))
     sortRuns();
   f.loop(none, f.results[0].extents[axis], 1, [&](Value i) {

@@ -169,6 +169,8 @@ bool tcc::codegen::emitSpecialKernel(KernelFrame &f) {
   Operation *op = kernel::specialOf(f.launch);
   if (lineAxis(op)) {
     emitLines(f, op);
+  } else if (auto kth = dyn_cast<prim::KthOp>(op)) {
+    emitSelectedElements(f, kth);
   } else if (prim::has<prim::UpdatesFirst>(op)) {
     emitScatter(f, op);
   } else if (op->hasTrait<prim::MatrixFactor>()) {

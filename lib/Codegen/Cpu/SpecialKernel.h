@@ -19,6 +19,9 @@ int64_t linesPerTask(mlir::Operation *op, cpu::SpecialScheduleAttr schedule);
 /// An operator of which `lineAxis` knows the lines.
 void emitLines(KernelFrame &f, mlir::Operation *op);
 
+/// Whether `op` gives more first elements of lines than are kept in order, so that they are
+/// selected before they are sorted.
+bool selectsFirst(mlir::Operation *op, const CpuTarget &cpu);
 /// Whether `op` can sort lines as words of keys and places.
 bool sortsWords(mlir::Operation *op, const CpuTarget &cpu);
 /// The line at `at` so.
@@ -27,6 +30,13 @@ void emitSortedLine(KernelFrame &f, mlir::Operation *op, Coords at, mlir::Value 
 /// Whether `op` sorts lines of a few vectors, by counting what comes before each element.
 bool ranksLine(mlir::Operation *op, const CpuTarget &cpu);
 void emitRankedLine(KernelFrame &f, mlir::Operation *op, Coords at);
+
+/// One element of the order of each line, a line a task.
+void emitSelectedElements(KernelFrame &f, prim::KthOp op);
+/// body(number, key, place) for the first elements of the order of the line at `at`, in the order
+/// of their places. Keys compare as signed integers.
+void forFirstOfOrder(KernelFrame &f, prim::TopKOp op, Coords at,
+                     llvm::function_ref<void(mlir::Value, mlir::Value, mlir::Value)> body);
 
 /// Columns that a task of an operator on matrices takes; 0: a task takes a matrix.
 int64_t matrixColumns(mlir::Operation *op, cpu::SpecialScheduleAttr schedule);

@@ -222,6 +222,9 @@ static TaskSpace specialTasks(OpBuilder &b, HostIndex h, kernel::LaunchOp launch
       else if (i != axis)
         lines = h.mul(lines, d);
     take(lines, parts.lines);
+  } else if (isa<prim::KthOp>(op)) {
+    for (OpFoldResult d : dims)
+      take(d, 1);
   } else if (op->hasTrait<prim::MatrixFactor>()) {
     for (OpFoldResult d : dims.drop_back(2))
       take(d, 1);

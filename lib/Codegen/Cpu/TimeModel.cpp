@@ -23,6 +23,9 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
+/// Of every element of a line until few are left to be selected from (SelectedElement.cpp).
+constexpr double kSelectionLooks = 8;
+
 static double elementsOf(Value v) { return typicalElements(tensorType(v).getShape()); }
 
 static unsigned bitsOf(Value v) {
@@ -208,9 +211,18 @@ void LaunchCosts::countOperator(Operation *op) {
         double n = typicalElements(tensorType(sort.getX()).getShape().slice(sort.getAxis(), 1));
         of(CpuCost::Ordered) += elements * steps(n);
       })
+      .Case([&](prim::KthOp kth) {
+        of(CpuCost::Simple) += vectors(kth.getX(), kSelectionLooks * elementsOf(kth.getX()));
+      })
       .Case([&](prim::TopKOp top) {
         double n = typicalElements(tensorType(top.getX()).getShape().slice(top.getAxis(), 1));
-        of(CpuCost::Ordered) += elementsOf(top.getX()) * (sortsWords(top, cpu) ? steps(n) : 1);
+        double looked = elementsOf(top.getX());
+        if (selectsFirst(top, cpu)) {
+          of(CpuCost::Simple) += vectors(top.getX(), kSelectionLooks * looked);
+          of(CpuCost::Ordered) += elements * steps(n);
+        } else {
+          of(CpuCost::Ordered) += looked * (sortsWords(top, cpu) ? steps(n) : 1);
+        }
       })
       .Case<prim::ScatterAlongOp, prim::ScatterNdOp, prim::ScatterRunsOp>([&](Operation *) {
         Value updates = op->getOperand(op->getNumOperands() - 1);

@@ -158,36 +158,37 @@ LogicalResult topK(AtenNode &a) {
   return a.give(1, op.getIndices());
 }
 
-/// The first elements of an axis in order, up to and with `place`: all, unless those are few.
-Sorted sortedUpTo(PrimBuilder &b, Value x, int64_t axis, Dim place) {
+/// The first elements of the last axis in order, up to and with `place`: all, unless those are few.
+Sorted sortedUpTo(PrimBuilder &b, Value lines, Dim place) {
   // As many are kept in order while a line is looked through; short ones are sorted as fast.
   constexpr int64_t kFew = 16, kLongLine = 64, kShare = 8;
-  auto known = b.known(place), extent = b.known(b.dim(x, axis));
+  int64_t last = b.rank(lines) - 1;
+  auto known = b.known(place), extent = b.known(b.dim(lines, last));
   if (!known || !extent || *extent < kLongLine || *known < 0 || *known >= kFew ||
       *known >= *extent / kShare)
-    return sorted(b, x, axis, false);
-  int64_t last = b.rank(x) - 1;
-  SmallVector<int64_t> order = allAxes(b.rank(x));
-  std::swap(order[axis], order[last]);
-  Value lines = axis < last ? b.transpose(x, order) : x;
+    return sorted(b, lines, last, false);
   Dims list = b.dims(lines);
   list[last] = b.dim(*known + 1);
-  auto values = b.typeOf(list, b.elem(x));
+  auto values = b.typeOf(list, b.elem(lines));
   auto op = prim::TopKOp::create(b.builder(), b.location(), values,
                                  values.clone(b.builder().getI64Type()), lines, /*k=*/Value(), last,
                                  /*largest=*/false);
-  if (axis == last)
-    return {op.getValues(), op.getIndices()};
-  return {b.transpose(op.getValues(), order), b.transpose(op.getIndices(), order)};
+  return {op.getValues(), op.getIndices()};
 }
 
 /// Element `place` (from 0) of the sorted axis, which stays, and where it came from.
 Sorted ranked(PrimBuilder &b, Value x, int64_t axis, Dim place) {
   requireElements(b, b.dim(x, axis), {}, "an order statistic");
   requireInside(b, place, b.dim(1), b.dim(x, axis));
-  Sorted s = sortedUpTo(b, x, axis, place);
-  return {b.sliceAxis(s.values, axis, place, b.dim(1)),
-          b.sliceAxis(s.indices, axis, place, b.dim(1))};
+  int64_t last = b.rank(x) - 1;
+  SmallVector<int64_t> order = allAxes(b.rank(x));
+  std::swap(order[axis], order[last]);
+  Sorted s = sortedUpTo(b, axis < last ? b.transpose(x, order) : x, place);
+  auto taken = [&](Value v) {
+    v = b.sliceAxis(v, last, place, b.dim(1));
+    return axis < last ? b.transpose(v, order) : v;
+  };
+  return {taken(s.values), taken(s.indices)};
 }
 
 LogicalResult kthValue(AtenNode &a) {
@@ -242,9 +243,9 @@ LogicalResult median(AtenNode &a) {
   Value value = b.reshape(b.sliceAxis(flat, 0, middle, b.dim(1)), ArrayRef<int64_t>{});
   if (!isa<FloatType>(b.elem(x)))
     return a.give(value);
-  Value last =
-      b.reshape(b.sliceAxis(flat, 0, b.subDims(count, b.dim(1)), b.dim(1)), ArrayRef<int64_t>{});
-  return a.give(b.select(b.predicate<prim::IsNanOp>(last), last, value));
+  Value any = b.reduce(K::any, b.predicate<prim::IsNanOp>(x), allAxes(b.rank(x)), false);
+  Value nan = b.scalar(std::numeric_limits<double>::quiet_NaN(), b.elem(x));
+  return a.give(b.select(any, nan, value));
 }
 
 //===----------------------------------------------------------------------===//

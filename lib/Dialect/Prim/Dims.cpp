@@ -102,7 +102,7 @@ std::optional<std::pair<Value, unsigned>> sameExtent(Operation *op, unsigned axi
       })
       .Case([&](ArgReduceOp o) { return Pair({o.getX(), axis < o.getAxis() ? axis : axis + 1}); })
       .Case([&](CumulativeOp o) { return Pair({o.getX(), axis}); })
-      .Case([&](SortOp o) { return Pair({o.getX(), axis}); })
+      .Case<SortOp, KthOp>([&](auto o) { return Pair({o.getX(), axis}); })
       .Case([&](FftOp o) { return Pair({o.getX(), axis}); })
       .Case([&](FourierOp o) { return Pair({o.getRe(), axis}); })
       .Case<LuOp, CholeskyOp, QrOp, SymmetricEigenOp>(

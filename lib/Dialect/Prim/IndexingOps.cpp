@@ -147,6 +147,13 @@ LogicalResult SortOp::verify() {
                       getIndices());
 }
 
+LogicalResult KthOp::verify() {
+  int64_t rank = tensorType(getX()).getRank();
+  if (rank == 0)
+    return emitOpError("needs a last axis");
+  return verifySorted(*this, getX(), rank - 1, 1, getValues(), getIndices());
+}
+
 LogicalResult TopKOp::verify() {
   int64_t axis = getAxis();
   auto values = tensorType(getValues());

@@ -120,6 +120,22 @@ func.func @f(%x: tensor<5xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<f32>, %k: index) {
+  // expected-error @+1 {{needs a last axis}}
+  %0:2 = prim.kth %x k %k {descending = false} : (tensor<f32>, index) -> (tensor<f32>, tensor<i64>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x5xf32>, %k: index) {
+  // expected-error @+1 {{result has rank 1, expected 2}}
+  %0:2 = prim.kth %x k %k {descending = false} : (tensor<4x5xf32>, index) -> (tensor<4xf32>, tensor<4xi64>)
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<5xf32>) {
   // expected-error @+1 {{takes 6 of 5 elements}}
   %0:2 = prim.top_k %x axis 0 {largest = true} : (tensor<5xf32>) -> (tensor<6xf32>, tensor<6xi64>)

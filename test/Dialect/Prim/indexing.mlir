@@ -35,6 +35,8 @@ func.func @writes(%x: tensor<5x?xf32>, %i: tensor<2x3xi64>, %u: tensor<2x3xf32>,
 func.func @orders(%x: tensor<5x?xf32>, %n: index) {
   // CHECK: prim.sort %{{.*}} axis 1 {descending = true} : (tensor<5x?xf32>) -> (tensor<5x?xf32>, tensor<5x?xi64>)
   %0:2 = prim.sort %x axis 1 {descending = true} : (tensor<5x?xf32>) -> (tensor<5x?xf32>, tensor<5x?xi64>)
+  // CHECK: prim.kth %{{.*}} k %{{.*}} {descending = false} : (tensor<5x?xf32>, index) -> (tensor<5x1xf32>, tensor<5x1xi64>)
+  %k:2 = prim.kth %x k %n {descending = false} : (tensor<5x?xf32>, index) -> (tensor<5x1xf32>, tensor<5x1xi64>)
   // CHECK: prim.top_k %{{.*}} axis 0 {largest = true}
   %1:2 = prim.top_k %x axis 0 {largest = true} : (tensor<5x?xf32>) -> (tensor<3x?xf32>, tensor<3x?xi64>)
   // CHECK: prim.top_k %{{.*}} k %{{.*}} axis 1 {largest = false}

@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <set>
 
 using namespace tcc;
 using namespace tcc::test;
@@ -62,6 +63,12 @@ std::vector<Line> linesFor(DType type, int64_t rows, int64_t columns) {
       add("prim.top_k %x axis " + a + " {largest = " + flag + "}", x,
           "(" + typeText(few, e) + ", " + typeText(few, "i64") + ")");
     }
+    if (axis && !empty)
+      for (int64_t place : {int64_t(0), columns / 2, columns - 1})
+        for (std::string flag : {"true", "false"})
+          add("prim.kth %x k %c" + std::to_string(place) + " {descending = " + flag + "}",
+              x + ", index",
+              "(" + typeText({rows, 1}, e) + ", " + typeText({rows, 1}, "i64") + ")");
     if (!empty)
       for (std::string kind : {"assign", "add", "mul", "max", "min"})
         add("prim.scatter_along " + kind + " %x, %i, %u axis " + a,
@@ -75,6 +82,9 @@ std::vector<Line> linesFor(DType type, int64_t rows, int64_t columns) {
 mlir::OwningOpRef<mlir::ModuleOp> moduleOf(llvm::ArrayRef<Line> lines, DType type, int64_t rows,
                                            int64_t columns) {
   std::string x = typeText({rows, columns}, elementText(type)), body, returned, types;
+  for (int64_t place : std::set<int64_t>{0, columns / 2, std::max<int64_t>(0, columns - 1)})
+    body += "  %c" + std::to_string(place) + " = arith.constant " + std::to_string(place) +
+            " : index\n";
   unsigned next = 0;
   for (const Line &line : lines) {
     unsigned count = llvm::StringRef(line.results).count("tensor<");
@@ -223,6 +233,47 @@ TEST_CASE("long lines are sorted as the interpreter does", "[long]") {
         for (auto [w, g] : llvm::zip_equal(want, *got))
           CHECK(agree(w, g));
       }
+}
+
+// Lines that the stack holds and others, of edge values, most of them more than once, and of
+// numbers in no order.
+TEST_CASE("elements of an order are those of the interpreter", "[long]") {
+  for (const std::string &cpu : runnableCpus())
+    for (DType type : {DType::F32, DType::BF16, DType::I32, DType::U8, DType::I64, DType::F64})
+      for (int64_t columns : {33, 331, 4001, 8193, 40009})
+        DYNAMIC_SECTION(cpu << " " << dtypeName(type).str() << " " << columns) {
+          std::vector<Line> lines;
+          for (const Line &line : linesFor(type, 2, columns))
+            if (llvm::StringRef(line.op).starts_with("prim.kth"))
+              lines.push_back(line);
+          for (int64_t kept : {columns / 3, columns}) {
+            std::string few = "(" + typeText({2, kept}, elementText(type)) + ", " +
+                              typeText({2, kept}, "i64") + ")";
+            lines.push_back({"prim.top_k %x axis 1 {largest = true} : (" +
+                                 typeText({2, columns}, elementText(type)) + ") -> " + few,
+                             few});
+          }
+          auto module = moduleOf(lines, type, 2, columns);
+          REQUIRE(module);
+          std::vector<double> numbers;
+          uint32_t state = 1;
+          for (int64_t i = 0; i < 2 * columns; ++i) {
+            state = state * 1664525 + 1013904223;
+            numbers.push_back(state / 65536 % 16384 / 64.0);
+          }
+          for (const Tensor &x :
+               {edges(type, 2, columns, 5), Tensor::ofReals(type, {2, columns}, numbers)}) {
+            std::vector<Tensor> inputs = {
+                x, Tensor::ofIntegers(DType::I64, {2, columns}, std::vector<int64_t>(2 * columns)),
+                x};
+            Outputs want = interpreted(*module, inputs);
+            llvm::Expected<Outputs> got = compiled(*module, inputs, cpu);
+            if (!got)
+              FAIL(llvm::toString(got.takeError()));
+            for (auto [w, g] : llvm::zip_equal(want, *got))
+              CHECK(agree(w, g));
+          }
+        }
 }
 
 TEST_CASE("operators along an axis agree where there are no elements", "[long]") {

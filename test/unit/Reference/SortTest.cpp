@@ -31,6 +31,22 @@ TEST_CASE("sort along any axis") {
   checkIntegers(sort(ints(DType::Bool, {3}, {1, 0, 1}), 0, false)[1], {1, 0, 2});
 }
 
+TEST_CASE("kth") {
+  const char *text =
+      R"(func.func @main(%x: tensor<2x4xf32>, %k: index) -> (tensor<2x1xf32>, tensor<2x1xi64>) {
+    %v, %i = prim.kth %x k %k {descending = false} : (tensor<2x4xf32>, index) -> (tensor<2x1xf32>, tensor<2x1xi64>)
+    return %v, %i : tensor<2x1xf32>, tensor<2x1xi64>
+  })";
+  Tensor x = f32({2, 4}, {1, 5, 5, 2, 4, 3, kNaN, 0});
+  auto third = run(text, {x, Tensor::ofIndex(3)});
+  checkReals(third[0], {5, kNaN});
+  checkIntegers(third[1], {2, 2});
+  checkIntegers(run(text, {x, Tensor::ofIndex(2)})[1], {1, 0});
+  CHECK(errorOf(text, {x, Tensor::ofIndex(4)})
+            .find("takes element 4 of the order of axis 1 of a tensor of shape [2, 4]") !=
+        std::string::npos);
+}
+
 TEST_CASE("top_k") {
   auto topK = [](const Tensor &x, int axis, bool largest, const Shape &shape) {
     return results("top_k", x,

@@ -94,6 +94,18 @@ def Prim_SortOp : Prim_Op<"sort", "ATen sort, stable", [Pure]> {
   let results = (outs AnyRankedTensor:$values, RankedTensorOf<[I64]>:$indices);
   let assemblyFormat = "$x `axis` $axis attr-dict `:` functional-type(operands, results)";
 }
+def Prim_KthOp : Prim_Op<"kth", "PyTorch kthvalue", [Pure]> {
+  let summary = "the element of each line along the last axis that `k` others come before, and its place";
+  let description = [{
+    The one that a stable sort puts there: NaN is the largest value, and of equal elements the one with
+    the lower index comes before. `k` is at least 0 and less than the extent. The last axis of the results has one
+    element.
+  }];
+  let hasVerifier = 1;
+  let arguments = (ins AnyRankedTensor:$x, Index:$k, BoolAttr:$descending);
+  let results = (outs AnyRankedTensor:$values, RankedTensorOf<[I64]>:$indices);
+  let assemblyFormat = "$x `k` $k attr-dict `:` functional-type(operands, results)";
+}
 def Prim_TopKOp : Prim_Op<"top_k", "ONNX TopK", [Pure]> {
   let summary = "the `k` largest (or smallest) elements along `axis`, in order; ties by lower index";
   let description = [{
