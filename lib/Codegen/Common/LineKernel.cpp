@@ -45,6 +45,7 @@ public:
 private:
   Value walk(Value low, Value high, unsigned along, Value carried);
   Value scanned(Value v, Value &carried, unsigned along);
+  Value unlessBeyond(Value v, Value &carried, unsigned along);
   Value moved(Value v, Value in, unsigned by, unsigned lanes);
 
   LaunchFrame &f;
@@ -78,6 +79,35 @@ Value Scan::scanned(Value v, Value &carried, unsigned along) {
   return op.getExclusive() ? moved(v, before, 1, along) : v;
 }
 
+/// The same of an extremum: where no lane goes beyond what came before, as it is of most of a line
+/// in no order, nothing is scanned.
+Value Scan::unlessBeyond(Value v, Value &carried, unsigned along) {
+  bool largest = op.getKind() == prim::ReduceKind::max;
+  bool isExtremum = largest || op.getKind() == prim::ReduceKind::min;
+  if (!isExtremum || e.isInteger(1))
+    return scanned(v, carried, along);
+  Value inside;
+  if (isa<FloatType>(e)) { // equal zeros may differ
+    auto p = largest ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
+    inside = arith::CmpFOp::create(f.b, p, v, carried);
+  } else {
+    using P = arith::CmpIPredicate;
+    auto p = prim::isUnsigned(e) ? (largest ? P::ule : P::uge) : (largest ? P::sle : P::sge);
+    inside = arith::CmpIOp::create(f.b, p, v, carried);
+  }
+  inside = vector::ReductionOp::create(f.b, vector::CombiningKind::AND, inside);
+  SmallVector<Type> types(2, v.getType());
+  auto branch = scf::IfOp::create(f.b, types, inside, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(f.b);
+  f.b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(f.b, ValueRange{carried, carried});
+  f.b.setInsertionPointToStart(branch.elseBlock());
+  Value next = carried, stored = scanned(v, next, along);
+  scf::YieldOp::create(f.b, ValueRange{stored, next});
+  carried = branch.getResult(1);
+  return branch.getResult(0);
+}
+
 /// Stores the results for [low, high), whole vectors with lanes `along` the line, after what
 /// `carried` is of; of what the results then are.
 Value Scan::walk(Value low, Value high, unsigned along, Value carried) {
@@ -95,7 +125,7 @@ Value Scan::walk(Value low, Value high, unsigned along, Value carried) {
     if (!v)
       return v;
     if (along > 1) {
-      f.e.store(f.results[0], at, scanned(v, carried, along));
+      f.e.store(f.results[0], at, unlessBeyond(v, carried, along));
       return v;
     }
     v = emitCombine(f.b, op.getKind(), e, carried, v);

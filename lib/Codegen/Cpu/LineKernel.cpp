@@ -75,30 +75,48 @@ static void emitScannedRows(KernelFrame &f, prim::CumulativeOp op, Coords at, Va
                             Value low, Value high, unsigned lanes) {
   Type e = tensorType(op.getX()).getElementType();
   Value one = f.e.index(1), extent = f.results[0].extents.back();
-  auto row = [&](Value i, bool isFirst) {
-    Value place = op.getReverse() ? f.e.subIndex(f.e.subIndex(length, one), i) : i;
+  auto placeOf = [&](Value i) {
+    return op.getReverse() ? f.e.subIndex(f.e.subIndex(length, one), i) : i;
+  };
+  auto rows = [&](Value first, unsigned count, bool isFirst) {
+    Value place = placeOf(first);
     Value before = op.getReverse() ? f.e.addIndex(place, one) : f.e.subIndex(place, one);
     f.narrowingLoop(
         low, high, lanes,
         [&](Value column) {
           at.back() = Coord::affine(column, f.e.lanes() > 1 ? 1 : 0);
-          at[op.getAxis()] = Coord::uniform(place);
-          Value v = f.e.evalVector(op.getX(), at);
-          f.failed |= !v;
-          if (!v)
-            return;
           Coords stored(at);
           stored[op.getAxis()] = Coord::uniform(before);
           Value none = arith::ConstantOp::create(f.b, neutralElement(op.getKind(), e));
           Value carried = !isFirst          ? f.e.load(f.results[0], stored)
                           : f.e.lanes() > 1 ? f.e.splat(none, f.e.lanes())
                                             : none;
-          f.e.store(f.results[0], at, emitCombine(f.b, op.getKind(), e, carried, v));
+          // All is read before anything is written: the result may lie where the operand does.
+          SmallVector<Value> sums;
+          SmallVector<Coords> places;
+          for (unsigned i = 0; i < count; ++i) {
+            at[op.getAxis()] = Coord::uniform(placeOf(f.e.addIndex(first, f.e.index(i))));
+            Value v = f.e.evalVector(op.getX(), at);
+            f.failed |= !v;
+            if (!v)
+              return;
+            carried = emitCombine(f.b, op.getKind(), e, carried, v);
+            sums.push_back(carried);
+            places.push_back(at);
+          }
+          for (auto [place, sum] : llvm::zip_equal(places, sums))
+            f.e.store(f.results[0], place, sum);
         },
         /*masksEnd=*/true, getConstantIntValue(extent).value_or(0));
   };
-  f.loop(f.e.index(0), f.minIndex(one, length), 1, [&](Value i) { row(i, /*isFirst=*/true); });
-  f.loop(one, length, 1, [&](Value i) { row(i, /*isFirst=*/false); });
+  // Of some rows together what came before is read once.
+  constexpr int64_t kTogether = 4;
+  Value n = f.e.index(kTogether), begun = f.minIndex(one, length);
+  f.loop(f.e.index(0), begun, 1, [&](Value i) { rows(i, 1, /*isFirst=*/true); });
+  Value whole = f.e.mulIndex(f.e.divIndex(f.e.subIndex(length, begun), n), n);
+  Value rest = f.e.addIndex(begun, whole);
+  f.loop(begun, rest, kTogether, [&](Value i) { rows(i, kTogether, /*isFirst=*/false); });
+  f.loop(rest, length, 1, [&](Value i) { rows(i, 1, /*isFirst=*/false); });
 }
 
 void tcc::codegen::emitLines(KernelFrame &f, Operation *op) {
