@@ -174,10 +174,10 @@ static bool isTurnedForPool(Value v) {
   return reads > tensorType(v).getNumElements();
 }
 
-/// Whether a transposed value is sooner turned in memory than read across: by windows, or by an
-/// index along its last axis, from many more points than it has.
+/// Whether a transposed value is sooner turned in memory than read across: by windows, by rows that
+/// lie in it as columns, or by an index along its last axis, from many more points than it has.
 bool Clustering::turnsFirst(prim::TransposeOp op) {
-  constexpr int64_t kOften = 4;
+  constexpr int64_t kOften = 4, kWorthKernel = 4096;
   auto type = tensorType(op.getResult());
   ArrayRef<int64_t> order = op.getPermutation();
   if (!type.hasStaticShape() || order.empty() || order.back() == int64_t(order.size()) - 1)
@@ -187,6 +187,11 @@ bool Clustering::turnsFirst(prim::TransposeOp op) {
   llvm::SmallSetVector<Cluster *, 4> found;
   bool memory = false;
   readers(op.getResult(), found, memory);
+  bool areRows =
+      !found.empty() && llvm::all_of(found, [](Cluster *g) { return g->kind == KernelKind::Row; });
+  if (policy.fuse && areRows && type.getNumElements() >= kWorthKernel && policy.model &&
+      policy.model->copiesTurnedRows())
+    return true;
   return policy.fuse && !found.empty() && llvm::all_of(found, [&](Cluster *g) {
            std::optional<int64_t> points = 1;
            for (OpFoldResult extent : g->space)

@@ -86,6 +86,8 @@ public:
   /// Whether the target's kernel of a product or convolution may store what it computes transposed,
   /// or else something other than that kernel transposes it. Fusion asks before there is a launch.
   virtual bool storesTransposed(mlir::Operation *) const { return true; }
+  /// Whether rows of what is transposed are read from a copy, because lanes would gather them.
+  virtual bool copiesTurnedRows() const { return false; }
 
   /// Whether the target's kernel of an operator that changes some elements of its first operand
   /// makes that itself where it is one number everywhere. Fusion asks before there is a launch.

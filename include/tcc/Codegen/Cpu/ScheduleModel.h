@@ -17,6 +17,7 @@ public:
   bool computesForRows(mlir::Operation *op, int64_t rows, int64_t length) const override;
   bool reducesAboveLines(mlir::Operation *op) const override;
   bool asksForPoints(mlir::Operation *op) const override;
+  bool copiesTurnedRows() const override { return true; }
   bool computesForPoints(mlir::Operation *op, mlir::Operation *operand) const override;
   bool turnsParts() const override { return false; }
   llvm::SmallVector<TimePart> timeParts(kernel::LaunchOp launch) const override;
