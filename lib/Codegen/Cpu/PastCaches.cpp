@@ -96,3 +96,49 @@ void tcc::codegen::emitPastCaches(KernelFrame &f, function_ref<void(bool)> emit)
   f.b.setInsertionPointToStart(branch.elseBlock());
   f.e.nested([&] { emit(/*pastCaches=*/false); });
 }
+
+void tcc::codegen::copyBytes(KernelFrame &f, Value to, Value from, Value bytes) {
+  auto type = cast<RankedTensorType>(f.launch.getResultTypes()[0]);
+  auto copy = [&](Value to, Value from, Value bytes) {
+    LLVM::MemcpyOp::create(f.b, to, from, bytes, /*isVolatile=*/false);
+  };
+  bool outgrows = llvm::Triple(f.cpu.triple).isX86() && type.hasStaticShape() &&
+                  tensorBytes(type) >= f.cpu.lastBytes;
+  if (!outgrows)
+    return copy(to, from, bytes);
+  constexpr int64_t kTogether = 4; // vectors
+  Type i8 = f.b.getI8Type(), i64 = f.b.getI64Type();
+  int64_t width = f.cpu.vectorBits / 8, step = kTogether * width;
+  auto vector = VectorType::get({width}, i8);
+  auto number = [&](int64_t n) -> Value {
+    return arith::ConstantOp::create(f.b, f.b.getI64IntegerAttr(n));
+  };
+  auto address = [&](Value pointer, Value offset) -> Value {
+    return LLVM::GEPOp::create(f.b, pointer.getType(), i8, pointer, ArrayRef<LLVM::GEPArg>{offset});
+  };
+  // What comes before the first line, and what is left behind the last vectors.
+  Value place = LLVM::PtrToIntOp::create(f.b, i64, to);
+  Value head = arith::AndIOp::create(f.b, arith::SubIOp::create(f.b, number(0), place),
+                                     number(f.cpu.lineBytes - 1));
+  head = arith::MinUIOp::create(f.b, head, bytes);
+  copy(to, from, head);
+  Value rest = arith::SubIOp::create(f.b, bytes, head);
+  Value whole = arith::AndIOp::create(f.b, rest, number(-step));
+  Value first = address(to, head), source = address(from, head);
+  Value end = arith::IndexCastOp::create(f.b, f.b.getIndexType(), whole);
+  f.loop(f.e.index(0), end, step, [&](Value i) {
+    Value at = arith::IndexCastOp::create(f.b, i64, i);
+    SmallVector<Value> loaded;
+    for (int64_t n = 0; n < kTogether; ++n) {
+      Value offset = arith::AddIOp::create(f.b, at, number(n * width));
+      loaded.push_back(LLVM::LoadOp::create(f.b, vector, address(source, offset), /*alignment=*/1));
+    }
+    for (auto [n, v] : llvm::enumerate(loaded)) {
+      Value offset = arith::AddIOp::create(f.b, at, number(int64_t(n) * width));
+      LLVM::StoreOp::create(f.b, v, address(first, offset), width, /*isVolatile=*/false,
+                            /*isNonTemporal=*/true);
+    }
+  });
+  copy(address(first, whole), address(source, whole), arith::SubIOp::create(f.b, rest, whole));
+  LLVM::CallIntrinsicOp::create(f.b, f.b.getStringAttr("llvm.x86.sse.sfence"), ValueRange());
+}

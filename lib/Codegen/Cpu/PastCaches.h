@@ -21,4 +21,8 @@ bool rowsOutgrowCaches(kernel::LaunchOp launch, int64_t kept, const CpuTarget &c
 /// and lie over no input, and without. It is told which.
 void emitPastCaches(KernelFrame &f, llvm::function_ref<void(bool pastCaches)> emit);
 
+/// Copies `bytes` (i64) of a part of the result from `from` to `to`, which lie apart, past the
+/// caches where the whole result outgrows them; else the C library does.
+void copyBytes(KernelFrame &f, mlir::Value to, mlir::Value from, mlir::Value bytes);
+
 } // namespace tcc::codegen

@@ -14,6 +14,7 @@
 // Along the last axis updates are vectors, as long as one index is for all of it.
 //
 //===----------------------------------------------------------------------===//
+#include "PastCaches.h"
 #include "ScatterRuns.h"
 #include "SpecialKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -222,7 +223,6 @@ bool ScatterEmitter::isOneRun() const {
                       [](Value extent) { return getConstantIntValue(extent) == 1; });
 }
 
-/// The C library knows which stores are best for how much.
 void ScatterEmitter::copyRun(const Memory &source) {
   KernelBuilder k(f.b, f.b.getLoc());
   Type element = storageType(out.elementType);
@@ -241,8 +241,8 @@ void ScatterEmitter::copyRun(const Memory &source) {
   int64_t bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
   Value size =
       arith::IndexCastOp::create(f.b, f.b.getI64Type(), f.e.mulIndex(count, f.e.index(bytes)));
-  LLVM::MemcpyOp::create(f.b, k.address(out.pointer, element, first),
-                         k.address(source.pointer, element, first), size, /*isVolatile=*/false);
+  copyBytes(f, k.address(out.pointer, element, first), k.address(source.pointer, element, first),
+            size);
 }
 
 void ScatterEmitter::copyUnchanged(Value source) {
