@@ -249,6 +249,12 @@ std::optional<OverInput> MemoryPlanner::overCarried(kernel::LaunchOp launch) {
   return std::nullopt;
 }
 
+/// Whether `op` is a loop whose first turn may go on in the block of `carried`.
+static bool takesOver(Operation *op, Value carried) {
+  auto loop = dyn_cast_or_null<prim::WhileOp>(op);
+  return loop && llvm::any_of(loop.getInits(), [&](Value v) { return storageOf(v) == carried; });
+}
+
 /// What a loop's next turn begins with lies over what this turn began with, if that was read before
 /// (the state of a recurrent layer, which only the product reads); or in a block of its own, so
 /// that two blocks change places from turn to turn. Neither is copied.
@@ -261,7 +267,7 @@ std::optional<Place> MemoryPlanner::carriedOn(kernel::LaunchOp launch, unsigned 
     if (next == value && argument.getType() == value.getType()) {
       StorageLiveness turn(body);
       Operation *last = turn.lastReader(argument);
-      if ((last && turn.position(last) >= turn.position(launch)) ||
+      if ((last && turn.position(last) >= turn.position(launch)) || takesOver(last, argument) ||
           !takenCarried.insert(argument).second)
         return InBlock();
       return OverCarried{argument.getArgNumber()};

@@ -243,3 +243,48 @@ func.func @main(%x: tensor<1xi8>) -> tensor<1xi8> {
   } : (tensor<1xi8>) -> tensor<1xi8>
   return %r : tensor<1xi8>
 }
+
+// -----
+
+// A loop inside goes on in the block that its first turn takes over: what follows it in the turn
+// around it has a block of its own.
+// CHECK: do {
+// CHECK: ^bb0(%{{.*}}: index, %[[V:.*]]: memref<4xf32>):
+// CHECK: %[[INNER:.*]]:2 = scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %[[V]])
+// CHECK: %[[NEXT:.*]] = host.alloc sizes() : memref<4xf32>
+// CHECK: host.launch @{{.*}}after ins(%[[INNER]]#1 : {{.*}}) outs(%[[NEXT]] :
+// CHECK: host.free %[[INNER]]#1
+// CHECK: scf.yield %{{.*}}, %[[NEXT]]
+func.func @main(%n: index, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r:2 = prim.while(%c0, %x) {
+  ^bb0(%i: index, %v: tensor<4xf32>):
+    %more = arith.cmpi slt, %i, %n : index
+    prim.yield %more : i1
+  } do {
+  ^bb0(%i: index, %v: tensor<4xf32>):
+    %s:2 = prim.while(%c0, %v) {
+    ^bb0(%j: index, %w: tensor<4xf32>):
+      %again = arith.cmpi slt, %j, %i : index
+      prim.yield %again : i1
+    } do {
+    ^bb0(%j: index, %w: tensor<4xf32>):
+      %0 = kernel.launch loop "step" ins(%w : tensor<4xf32>) sizes() {
+      ^bb0(%a: tensor<4xf32>):
+        %1 = prim.exp %a : (tensor<4xf32>) -> tensor<4xf32>
+        kernel.yield %1 : tensor<4xf32>
+      } -> tensor<4xf32>
+      %following = arith.addi %j, %c1 : index
+      prim.yield %following, %0 : index, tensor<4xf32>
+    } : (index, tensor<4xf32>) -> (index, tensor<4xf32>)
+    %0 = kernel.launch loop "after" ins(%s#1 : tensor<4xf32>) sizes() {
+    ^bb0(%a: tensor<4xf32>):
+      %1 = prim.tanh %a : (tensor<4xf32>) -> tensor<4xf32>
+      kernel.yield %1 : tensor<4xf32>
+    } -> tensor<4xf32>
+    %next = arith.addi %i, %c1 : index
+    prim.yield %next, %0 : index, tensor<4xf32>
+  } : (index, tensor<4xf32>) -> (index, tensor<4xf32>)
+  return %r#1 : tensor<4xf32>
+}
