@@ -9,13 +9,9 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "tcc/Codegen/Cpu/RegisterTile.h"
+#include "tcc/Dialect/Cpu/SumBlock.h"
 
 namespace tcc::codegen {
-
-/// Terms of one block. The error of blocks of b out of k terms grows with
-/// sqrt(b + k / b), so about sqrt(k) is best; the total costs one load, addition and
-/// store a block, 1 to 2 % of the time at this length.
-constexpr int64_t kSumBlock = 192;
 
 /// The length of blocks to cut a sum of `length` terms into; null: it is short, or exact.
 Index sumBlock(KernelBuilder &k, const RegisterTile &tile, Index length);

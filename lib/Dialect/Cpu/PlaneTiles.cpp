@@ -1,5 +1,6 @@
 //===- PlaneTiles.cpp - Convolutions whose lanes are pixels ---------------===//
 #include "tcc/Dialect/Cpu/PlaneTiles.h"
+#include "tcc/Dialect/Cpu/SumBlock.h"
 #include "tcc/Dialect/Cpu/WeightPanels.h"
 #include "tcc/Dialect/Cpu/Winograd.h"
 #include "tcc/Dialect/Prim/PresentTaps.h"
@@ -68,7 +69,7 @@ static int64_t tileFilters(const CpuTarget &cpu, int64_t filters) {
 
 std::optional<PlaneCut> planeCut(const CpuTarget &cpu, const PlaneConv &conv) {
   constexpr int64_t kSumBytes = 64 << 10, kCopyBytes = 128 << 10, kMostColumns = 512,
-                    kMostPixels = 1024, kTerms = 192, kFewTasks = 8, kMostVectors = 8;
+                    kMostPixels = 1024, kFewTasks = 8, kMostVectors = 8;
   PlaneCut cut;
   cut.lanes = cpu.lanes(32);
   cut.rows = tileFilters(cpu, conv.filters);
@@ -103,7 +104,7 @@ std::optional<PlaneCut> planeCut(const CpuTarget &cpu, const PlaneConv &conv) {
   int64_t registers = cpu.vectorRegisters, vectors = cut.sumStride(conv) / cut.lanes;
   int64_t most = std::clamp<int64_t>((registers - 1) / (cut.rows + 1), 1, kMostVectors);
   cut.vectors = llvm::divideCeil(vectors, llvm::divideCeil(vectors, most));
-  int64_t taps = conv.taps(), channels = std::max<int64_t>(1, kTerms / taps);
+  int64_t taps = conv.taps(), channels = std::max<int64_t>(1, kSumBlock / taps);
   channels = std::min(channels, std::max<int64_t>(1, kCopyBytes / 4 / cut.channelStride(conv)));
   channels = std::min(channels, conv.channels);
   cut.channels = llvm::divideCeil(conv.channels, llvm::divideCeil(conv.channels, channels));
