@@ -287,21 +287,26 @@ LogicalResult multivariateLogGamma(AtenNode &a) {
   return a.give(b.add(sum, order * (order - 1) / 4 * std::log(std::numbers::pi)));
 }
 
-/// x 2^n; in f32 where that is rounded to 16 bits, of which a factor too large or too small for f32
-/// leaves nothing else.
+/// x 2^n in f64, by two factors, so that neither is infinite or 0 where x 2^n is not, and what is 0
+/// stays it.
 LogicalResult scaleByPower(AtenNode &a) {
   PrimBuilder &b = a.b;
   if (isa<ComplexType>(b.elem(a.tensor("other")))) {
     Value factor = b.pow(b.scalar(2, a.own()), a.cast(a.tensor("other"), a.own()));
     return a.give(b.mul(a.cast(a.tensor("self"), a.own()), factor));
   }
-  Type wide = isa<FloatType>(a.own()) && a.own().getIntOrFloatBitWidth() < 32
-                  ? Type(b.builder().getF32Type())
-                  : Type(b.builder().getF64Type());
-  Value factor = b.unary<prim::Exp2Op>(a.number("other", wide));
-  if (isa<ComplexType>(a.own()))
+  constexpr double most = 1000; // 2^1000 is a number, and 2^-1000 is not subnormal
+  Type wide = b.builder().getF64Type();
+  Value n = a.number("other", wide);
+  if (isa<ComplexType>(a.own())) {
+    Value factor = b.unary<prim::Exp2Op>(n);
     return a.give(b.mul(a.cast(a.tensor("self"), a.own()), b.cast(factor, a.own())));
-  return a.give(b.mul(a.number("self", wide), factor));
+  }
+  auto held = [&](Value v) { return b.minimum(b.maximum(v, -most), most); };
+  Value first = held(n), result = b.mul(a.number("self", wide), b.unary<prim::Exp2Op>(first));
+  if (a.own().isF64())
+    result = b.mul(result, b.unary<prim::Exp2Op>(held(b.sub(n, first))));
+  return a.give(result);
 }
 
 /// The mantissa in [1/2, 1) and the exponent; of infinite numbers, NaN and 0 themselves and 0.
