@@ -6,8 +6,11 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenActivationRules(rules);
   populateAtenAlgebraRules(rules);
   populateAtenBackwardAttentionRules(rules);
+  populateAtenBackwardBagRules(rules);
+  populateAtenBackwardDistanceRules(rules);
   populateAtenBackwardNormalizationRules(rules);
   populateAtenBackwardPointwiseRules(rules);
+  populateAtenBackwardViewRules(rules);
   populateAtenBackwardWindowRules(rules);
   populateAtenBesselRules(rules);
   populateAtenBinaryRules(rules);
@@ -52,6 +55,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenOptimizerRules(rules);
   populateAtenVisionRules(rules);
   populateAtenWindowRules(rules);
+  populatePrimitiveRules(rules);
   populateOnnxActivationRules(rules);
   populateOnnxAttentionRules(rules);
   populateOnnxCol2ImRules(rules);

@@ -349,19 +349,26 @@ Type AtenNode::promoted(ArrayRef<StringRef> names) const {
 // Results
 //===----------------------------------------------------------------------===//
 
+/// Of the floats of 8 bits, torch holds at the largest those alone that have no infinity but NaN of
+/// both signs; others overflow to what they have beyond it.
+static Value castAsTorch(PrimBuilder &b, Value v, Type t) {
+  bool overflows = isa<Float8E5M2Type, Float8E4M3FNUZType, Float8E5M2FNUZType>(t);
+  return b.cast(v, t, /*saturate=*/!overflows);
+}
+
 LogicalResult AtenNode::give(size_t i, Value v) {
   if (i >= c.numResults() || isa<NoneType>(c.node.getResult(i).getType()))
     return success();
   auto stated = dyn_cast<RankedTensorType>(c.node.getResult(i).getType());
   if (!asVectors.empty() && stated && stated.getRank() == 0 && b.rank(v) == 1)
     v = b.reshape(v, ArrayRef<int64_t>{});
-  return c.give(i, b.cast(v, own(i)));
+  return c.give(i, castAsTorch(b, v, own(i)));
 }
 
 Value AtenNode::cast(Value v, Type t) const {
   if (isa<ComplexType>(b.elem(v)) && !isa<ComplexType>(t) && !t.isInteger(1))
     b.fault("complex operands are not supported");
-  return b.cast(v, t);
+  return castAsTorch(b, v, t);
 }
 
 Value AtenNode::wideTensor(StringRef name) const {

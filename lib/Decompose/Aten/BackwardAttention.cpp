@@ -29,6 +29,21 @@ LogicalResult attention(AtenNode &a) {
       b.rank(out) != rank || b.rank(sums) != rank - 1)
     return a.fail("query, key and value differ in rank");
   Value scale = attentionScale(a, q, wide), mask = a.tensor("attn_mask");
+  Dim shared = rank > 3 ? b.dim(k, rank - 3) : b.dim(1);
+  bool isGrouped = rank > 3 && !b.same(shared, b.dim(q, rank - 3));
+  if (isGrouped) {
+    k = repeatHeads(b, k, b.dim(q, rank - 3));
+    v = repeatHeads(b, v, b.dim(q, rank - 3));
+  }
+  // What several heads read gets the sum of their gradients.
+  auto together = [&](Value slopes) {
+    if (!isGrouped)
+      return slopes;
+    Dims groups = b.dims(slopes);
+    groups.insert(groups.begin() + rank - 3, shared);
+    groups[rank - 2] = b.floorDivDims(groups[rank - 2], shared);
+    return b.reduce(prim::ReduceKind::sum, b.reshape(slopes, groups), {rank - 2}, false);
+  };
   Value scores = b.mul(b.matmul(q, transposed(b, k)), scale);
   if (mask && !b.broadcastable(b.dims(mask), b.dims(scores)))
     return a.fail("the mask does not fit the scores");
@@ -37,8 +52,8 @@ LogicalResult attention(AtenNode &a) {
   Value d = b.reduce(prim::ReduceKind::sum, b.mul(g, out), {rank - 1}, true);
   Value inner = b.mul(b.mul(weights, b.sub(b.matmul(g, transposed(b, v)), d)), scale);
   (void)a.give(0, b.matmul(inner, k));
-  (void)a.give(1, b.matmul(transposed(b, inner), q));
-  return a.give(2, b.matmul(transposed(b, weights), g));
+  (void)a.give(1, together(b.matmul(transposed(b, inner), q)));
+  return a.give(2, together(b.matmul(transposed(b, weights), g)));
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Idioms/Gelu.h"
+#include <cmath>
 #include <numbers>
 
 using namespace mlir;
@@ -50,15 +51,15 @@ LogicalResult shrink(AtenNode &a) {
   return giveWhere(a, a.b.compare(P::gt, a.b.abs(wideTensor(a, "self")), a.real("lambd", 0.5)));
 }
 
-/// (1 - y) y g, (1 - y^2) g of the results.
+/// (1 - y) y g, (1 - y^2) g of the results, conjugate where they are complex.
 LogicalResult sigmoid(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value y = wideTensor(a, "output");
+  Value y = a.conjugate(wideTensor(a, "output"));
   return a.give(b.mul(b.mul(gradient(a), b.sub(b.scalar(1, b.elem(y)), y)), y));
 }
 LogicalResult tanhSlope(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value y = wideTensor(a, "output");
+  Value y = a.conjugate(wideTensor(a, "output"));
   return a.give(b.mul(gradient(a), b.sub(b.scalar(1, b.elem(y)), b.mul(y, y))));
 }
 
@@ -113,6 +114,27 @@ LogicalResult leakyRelu(AtenNode &a) {
   Value g = gradient(a);
   Value low = b.mul(g, a.number("negative_slope", 0.01, b.elem(g)));
   return a.give(b.select(b.compare(P::gt, wideTensor(a, "self"), 0.0), g, low));
+}
+
+/// The slopes that were drawn are the noise; without noise all are their mean.
+LogicalResult randomRelu(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value g = gradient(a);
+  double lower = a.real("lower", 0.125), upper = a.real("upper", 1.0 / 3);
+  if (a.flag("training", false) && upper - lower > 1e-6)
+    return a.give(b.mul(g, wideTensor(a, "noise")));
+  Value low = b.mul(g, (lower + upper) / 2);
+  return a.give(b.select(b.compare(P::gt, wideTensor(a, "self"), 0.0), g, low));
+}
+
+/// g / (x (1 - x)), 0 where `eps` held x; without it NaN outside of [0, 1].
+LogicalResult logit(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = wideTensor(a, "self"), one = b.scalar(1, b.elem(x));
+  double eps = a.real("eps", 0), outside = a.has("eps") ? 0 : NAN;
+  Value low = b.compare(P::ge, x, eps), high = b.compare(P::le, x, 1 - eps);
+  Value slope = b.div(gradient(a), b.mul(x, b.sub(one, x)));
+  return a.give(b.select(logicalAnd(b, low, high), slope, b.scalar(outside, b.elem(x))));
 }
 
 LogicalResult elu(AtenNode &a) {
@@ -264,6 +286,8 @@ void tcc::populateAtenBackwardPointwiseRules(RuleSet &rules) {
             {"hardswish_backward", "default", "grad_output self", hardSwish},
             {"hardsigmoid_backward", "default", "grad_output self", hardSigmoid},
             {"leaky_relu_backward", "default", "grad_output self", leakyRelu},
+            {"rrelu_with_noise_backward", "default", "grad_output self noise", randomRelu},
+            {"logit_backward", "default", "grad_output self", logit},
             {"elu_backward", "default", "grad_output self_or_result", elu},
             {"softplus_backward", "default", "grad_output self", softplus},
             {"log_sigmoid_backward", "default", "grad_output self", logSigmoid},

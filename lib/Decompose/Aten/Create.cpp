@@ -43,7 +43,7 @@ Value converted(AtenNode &a, Value x) {
 LogicalResult convert(AtenNode &a) { return a.give(converted(a, a.tensor("self"))); }
 LogicalResult convertPrimitive(AtenNode &a) { return a.give(converted(a, a.tensor("a"))); }
 
-LogicalResult conjugate(AtenNode &a) { return a.give(a.conjugate(a.tensor("self"))); }
+LogicalResult conjugate(AtenNode &a) { return a.give(a.conjugate(a.number("self", a.own()))); }
 
 /// The source under the shape and type of self.
 LogicalResult copy(AtenNode &a) {
@@ -278,7 +278,8 @@ void tcc::populateAtenCreateRules(RuleSet &rules) {
                     "self", convert},
                    {"_to_copy", "default", "self", convert},
                    {"type_as", "default", "self", convert},
-                   {"_conj", "default", "self", conjugate},
+                   {"_conj", "default", "", conjugate},
+                   {"_conj_physical", "default", "self", conjugate},
                    {"_conj_copy", "default", "self", conjugate},
                    {"conj", "default", "self", conjugate},
                    {"conj_physical", "default", "self", conjugate},
@@ -291,6 +292,7 @@ void tcc::populateAtenCreateRules(RuleSet &rules) {
                    {"fill", "Scalar Tensor", "self", fill},
                    {"zero", "default", "self", constantLike<0>},
                    {"zeros", "default", "", constantOf<0>},
+                   {"_efficientzerotensor", "default", "", constantOf<0>},
                    {"ones", "default", "", constantOf<1>},
                    {"new_zeros", "default", "self", constantOf<0>},
                    {"new_ones", "default", "self", constantOf<1>},

@@ -129,6 +129,8 @@ LogicalResult scatterAlong(AtenNode &a, S kind, Value updates) {
     return a.fail("operand, indices and source differ in rank");
   // The source may be larger than the indices.
   updates = cutTo(b, updates, index, -1);
+  if (!b.elem(index).isSignlessInteger(32)) // torch takes empty ones of any integers
+    index = b.cast(index, b.builder().getI64Type());
   requireInRange(b, index, b.dim(x, *axis), IndexRange::positions);
   return a.give(prim::ScatterAlongOp::create(b.builder(), b.location(), x.getType(), kind, x, index,
                                              updates, *axis)

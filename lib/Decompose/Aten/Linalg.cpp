@@ -311,11 +311,18 @@ template <bool info> LogicalResult inverse(AtenNode &a) {
   return info ? a.give(1, singularityOf(a, lu, complex)) : success();
 }
 
+/// What torch factors for a determinant and its gradient: real matrices that lie row by row are
+/// transposed for LAPACK, and the gradient solves with what that gave.
+Value asFactored(AtenNode &a, Value x) {
+  bool turns = !complexmath::isComplex(x) && a.flag("by_rows", true);
+  return turns ? matrices::transposed(a.b, x) : x;
+}
+
 template <bool factors> LogicalResult det(AtenNode &a) {
   Value x = factorMatrices(a);
   if (!x)
     return failure();
-  LU lu = factorLU(a.b, x);
+  LU lu = factorLU(a.b, factors ? asFactored(a, x) : x);
   (void)a.give(0, determinant(a.b, lu));
   return factors ? giveLU(a, 1, lu) : success();
 }
@@ -333,7 +340,7 @@ template <int form> LogicalResult logDet(AtenNode &a) {
   Value x = factorMatrices(a);
   if (!x)
     return failure();
-  LU lu = factorLU(b, x);
+  LU lu = factorLU(b, form == 1 ? asFactored(a, x) : x);
   Value d = diagonal(b, lu.packed);
   int64_t axis = b.rank(d) - 1;
   Value sizes = a.magnitude(d), size = b.reduce(K::sum, b.log(sizes), {axis}, false);

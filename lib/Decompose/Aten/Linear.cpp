@@ -186,8 +186,9 @@ LogicalResult bilinear(AtenNode &a) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// Heads of keys and values repeated so that each query head has its own.
-Value repeatHeads(PrimBuilder &b, Value x, Dim heads) {
+} // namespace
+
+Value aten::repeatHeads(PrimBuilder &b, Value x, Dim heads) {
   int64_t axis = b.rank(x) - 3;
   Dims have = b.dims(x);
   if (b.same(have[axis], heads))
@@ -197,8 +198,6 @@ Value repeatHeads(PrimBuilder &b, Value x, Dim heads) {
   merged[axis] = heads;
   return b.reshape(b.broadcastTo(b.unsqueeze(x, {axis + 1}), wide), merged);
 }
-
-} // namespace
 
 Value aten::attentionScale(AtenNode &a, Value query, Type elementType) {
   PrimBuilder &b = a.b;
@@ -241,7 +240,8 @@ Value attentionWeights(PrimBuilder &b, Value scores, bool mayBeEmpty) {
   return b.div(e, b.maximum(b.reduce(K::sum, e, {axis}, true), 1.0));
 }
 
-LogicalResult attention(AtenNode &a) {
+/// `grouped`: several heads of queries may share those of keys and values without being told.
+template <bool grouped> LogicalResult attention(AtenNode &a) {
   PrimBuilder &b = a.b;
   Type wide = a.wide();
   Value q = a.tensor("query"), k = a.tensor("key"), v = a.tensor("value");
@@ -251,7 +251,7 @@ LogicalResult attention(AtenNode &a) {
   int64_t rank = b.rank(q);
   if (rank < 2 || b.rank(k) != rank || b.rank(v) != rank)
     return a.fail("query, key and value differ in rank");
-  if (a.flag("enable_gqa", false) && rank >= 3) {
+  if (a.flag("enable_gqa", grouped) && rank >= 3) {
     k = repeatHeads(b, k, b.dim(q, rank - 3));
     v = repeatHeads(b, v, b.dim(q, rank - 3));
   }
@@ -269,7 +269,8 @@ LogicalResult attention(AtenNode &a) {
   if (failed(checkMatmul(a, weights, v)))
     return failure();
   if (a.c.numResults() > 1 && a.c.wants(1)) {
-    if (a.c.numResults() > 2 || !isa<FloatType>(a.own(1)))
+    auto stated = dyn_cast<RankedTensorType>(a.c.node.getResult(1).getType());
+    if (!stated || stated.getRank() != rank - 1 || !isa<FloatType>(a.own(1)))
       return a.fail("the weights are not supported as a result");
     Value top = b.reduce(K::max, scores, {rank - 1}, true);
     Value sum = b.reduce(K::sum, b.exp(b.sub(scores, top)), {rank - 1}, false);
@@ -316,22 +317,28 @@ void tcc::populateAtenLinearRules(RuleSet &rules) {
       {{"_grouped_mm", "default", "self mat2", groupedMm},
        {"matmul", "default", "self other", matmul},
        {"linalg_matmul", "default", "self other", matmul},
-       {"mm", "default", "self mat2", mm},
-       {"bmm", "default", "self mat2", mm},
+       {"mm", "default dtype", "self mat2", mm},
+       {"bmm", "default dtype", "self mat2", mm},
        {"mv", "default", "self vec", mv},
        {"dot", "default", "self tensor", dot},
        {"inner", "default", "self other", inner},
        {"outer", "default", "self vec2", outer},
        {"ger", "default", "self vec2", outer},
-       {"addmm", "default", "self mat1 mat2", addmm},
-       {"baddbmm", "default", "self batch1 batch2", baddbmm},
+       {"addmm", "default dtype", "self mat1 mat2", addmm},
+       {"baddbmm", "default dtype", "self batch1 batch2", baddbmm},
        {"addmv", "default", "self mat vec", addmv},
        {"addbmm", "default", "self batch1 batch2", addbmm},
        {"addr", "default", "self vec1 vec2", addr},
        {"linear", "default", "input weight", linear},
        {"_trilinear", "default", "i1 i2 i3", trilinear},
        {"bilinear", "default", "input1 input2 weight", bilinear},
-       {"scaled_dot_product_attention", "default", "query key value", attention},
-       {"_scaled_dot_product_flash_attention_for_cpu", "default", "query key value", attention},
-       {"_scaled_dot_product_attention_math", "default", "query key value", attention}});
+       {"scaled_dot_product_attention", "default", "query key value", attention<false>},
+       {"_scaled_dot_product_attention_math", "default", "query key value", attention<false>},
+       {"_scaled_dot_product_flash_attention_for_cpu", "default", "query key value",
+        attention<true>},
+       {"_scaled_dot_product_flash_attention", "default", "query key value", attention<true>},
+       {"_scaled_dot_product_efficient_attention", "default", "query key value", attention<true>},
+       {"_scaled_dot_product_cudnn_attention", "default", "query key value", attention<true>},
+       {"_scaled_dot_product_fused_attention_overrideable", "default", "query key value",
+        attention<true>}});
 }

@@ -161,6 +161,28 @@ LogicalResult chooseParametersPerToken(AtenNode &a) {
   return a.give(1, b.mul(scale, 0.0));
 }
 
+/// Rows of their own lowest and highest values, 0 among them; the zero point is that of the end
+/// which it fits better.
+LogicalResult chooseParametersPerTokenAsymmetric(AtenNode &a) {
+  constexpr double low = -128, high = 127, epsilon = 0x1p-23;
+  PrimBuilder &b = a.b;
+  Value x = operand(a);
+  if (b.rank(x) == 0)
+    return a.fail("needs an axis");
+  x = a.cast(x, AtenNode::wide(b.elem(x)));
+  auto end = [&](K kind) { return b.reduce(kind, x, {b.rank(x) - 1}, true); };
+  Value least = b.minimum(end(K::min), 0.0), most = b.maximum(end(K::max), 0.0);
+  Value scale = b.maximum(b.div(b.sub(most, least), high - low), epsilon);
+  Value below = b.div(least, scale), above = b.div(most, scale);
+  Value fromLow = b.sub(b.scalar(low, b.elem(x)), below);
+  Value fromHigh = b.sub(b.scalar(high, b.elem(x)), above);
+  Value errors = b.add(b.add(below, low), b.add(above, high));
+  Value zero = b.select(b.compare(prim::ComparePredicate::gt, errors, 0.0), fromLow, fromHigh);
+  zero = b.minimum(b.maximum(zero, low), high);
+  (void)a.give(0, scale);
+  return a.give(1, b.unary<prim::RoundOp>(zero));
+}
+
 LogicalResult convert(AtenNode &a) { return a.give(a.tensor("input")); }
 
 /// Products of 8-bit integers, summed in i32.
@@ -225,6 +247,10 @@ void tcc::populateAtenQuantizationRules(RuleSet &rules) {
        {"choose_qparams", "tensor", "input", chooseParameters<false>},
        {"choose_qparams_symmetric", "tensor", "input", chooseParameters<true>},
        {"choose_qparams_per_token", "default", "input", chooseParametersPerToken},
+       {"choose_qparams_per_token_asymmetric", "default", "input",
+        chooseParametersPerTokenAsymmetric},
+       {"_choose_qparams_per_token_asymmetric_impl", "default", "input",
+        chooseParametersPerTokenAsymmetric},
        {"convert_element_type", "no_fuse", "input", convert}},
       "quantized_decomposed");
   addRules(rules, {{"fake_quantize_per_tensor_affine", "default tensor_qparams", "self",

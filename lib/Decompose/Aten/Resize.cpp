@@ -304,7 +304,8 @@ template <Mode mode> LogicalResult antialiasedRule(AtenNode &a) { return resize(
 
 /// The gradient: what resizing makes of the unit matrix is its matrix, whose
 /// transpose takes the gradient back.
-template <Mode mode, int64_t axes> LogicalResult resizeBackward(AtenNode &a) {
+template <Mode mode, int64_t axes, bool antialias = false>
+LogicalResult resizeBackward(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value g = a.cast(a.tensor("grad_output"), a.wide());
   auto sizes = a.extents("input_size");
@@ -315,7 +316,8 @@ template <Mode mode, int64_t axes> LogicalResult resizeBackward(AtenNode &a) {
     AxisResizer r = resizerOf(a, mode, in, out, factorOf(a, i, axes));
     Value one = b.compare(prim::ComparePredicate::eq, b.iota({in, in}, 0, r.i64),
                           b.iota({in, in}, 1, r.i64));
-    Value matrix = r.resized(b.cast(one, b.elem(g)), 0, mode);
+    one = b.cast(one, b.elem(g));
+    Value matrix = antialias ? r.weighted(one, 0, r.antialiased(mode)) : r.resized(one, 0, mode);
     g = alongMatrix(b, g, i + 2, matrix, 0);
   }
   return a.give(g);
@@ -342,8 +344,18 @@ void tcc::populateAtenResizeRules(RuleSet &rules) {
        {"upsample_nearest1d_backward", "default", "grad_output", resizeBackward<Mode::Nearest, 1>},
        {"upsample_nearest2d_backward", "default", "grad_output", resizeBackward<Mode::Nearest, 2>},
        {"upsample_nearest3d_backward", "default", "grad_output", resizeBackward<Mode::Nearest, 3>},
+       {"_upsample_nearest_exact1d_backward", "default", "grad_output",
+        resizeBackward<Mode::NearestExact, 1>},
        {"_upsample_nearest_exact2d_backward", "default", "grad_output",
         resizeBackward<Mode::NearestExact, 2>},
+       {"_upsample_nearest_exact3d_backward", "default", "grad_output",
+        resizeBackward<Mode::NearestExact, 3>},
+       {"_upsample_bilinear2d_aa_backward", "default", "grad_output",
+        resizeBackward<Mode::Linear, 2, true>},
+       {"_upsample_bicubic2d_aa_backward", "default", "grad_output",
+        resizeBackward<Mode::Cubic, 2, true>},
+       {"_upsample_lanczos2d_aa_backward", "default", "grad_output",
+        resizeBackward<Mode::Lanczos, 2, true>},
        {"upsample_linear1d_backward", "default", "grad_output", resizeBackward<Mode::Linear, 1>},
        {"upsample_bilinear2d_backward", "default", "grad_output", resizeBackward<Mode::Linear, 2>},
        {"upsample_trilinear3d_backward", "default", "grad_output", resizeBackward<Mode::Linear, 3>},

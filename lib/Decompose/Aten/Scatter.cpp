@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
-#include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Aten/Bag.h"
 #include "Decompose/Checks.h"
 
 using namespace mlir;
@@ -118,7 +118,12 @@ LogicalResult put(AtenNode &a) {
 // Bags of embeddings
 //===----------------------------------------------------------------------===//
 
-enum BagMode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
+constexpr auto kSum = kSumOfBag, kMean = kMeanOfBag, kMax = kMaximumOfBag;
+
+/// Beside the bags: which one each index is in, how many rows count in each, and of maxima the row
+/// that each is of (the first in its bag). What others would be of is nothing.
+void giveBags(AtenNode &a, Value table, Value indices, Value offsets, Dim bags, int64_t mode,
+              std::optional<Dim> padding);
 
 /// How many indices each bag has: as many as there are up to where the next one begins.
 Value sizesOfBags(PrimBuilder &b, Value offsets, Dim count) {
@@ -199,9 +204,6 @@ LogicalResult reduceBags(AtenNode &a, std::optional<Dim> padding) {
   int64_t mode = a.integer("mode", kSum);
   if (b.rank(table) != 2 || b.rank(indices) != 1 || b.rank(offsets) != 1)
     return a.fail("needs a matrix, a vector of indices and offsets");
-  for (size_t i = 1; i < a.c.numResults(); ++i)
-    if (a.c.wants(i))
-      return a.fail("only the bags are supported as a result");
   Type wide = a.wide(), i64 = b.builder().getI64Type();
   requireInRange(b, indices, b.dim(table, 0), IndexRange::positions);
   requireInRange(b, offsets, b.addDims(b.dim(indices, 0), b.dim(1)), IndexRange::positions);
@@ -210,6 +212,7 @@ LogicalResult reduceBags(AtenNode &a, std::optional<Dim> padding) {
     bags = b.subDims(bags, b.dim(1));
     offsets = b.sliceAxis(offsets, 0, b.dim(0), bags);
   }
+  giveBags(a, table, indices, offsets, bags, mode, padding);
   if (auto length = lengthOfBags(b, offsets, count); length)
     return embeddingRows(a, table, indices, *length, mode, padding);
   Value rows = a.cast(b.take(table, indices, 0), wide);
@@ -238,6 +241,56 @@ LogicalResult reduceBags(AtenNode &a, std::optional<Dim> padding) {
   if (mode == kMax)
     result = b.select(b.compare(P::gt, sizes, 0.0), result, b.scalar(0, wide));
   return a.give(result);
+}
+
+void giveBags(AtenNode &a, Value table, Value indices, Value offsets, Dim bags, int64_t mode,
+              std::optional<Dim> padding) {
+  PrimBuilder &b = a.b;
+  Type i64 = b.builder().getI64Type();
+  auto wanted = [&](size_t i) -> std::optional<RankedTensorType> {
+    if (i >= a.c.numResults() || !a.c.wants(i))
+      return std::nullopt;
+    auto type = dyn_cast<RankedTensorType>(a.c.node.getResult(i).getType());
+    return type ? std::optional(type) : std::nullopt;
+  };
+  auto isNothing = [](RankedTensorType type) { return llvm::is_contained(type.getShape(), 0); };
+  auto giveZeros = [&](size_t i, RankedTensorType type) {
+    Dims dims;
+    for (int64_t extent : type.getShape())
+      dims.push_back(ShapedType::isDynamic(extent) ? bags : b.dim(extent));
+    (void)a.give(i, b.full(dims, 0, i64));
+  };
+  Dim count = b.dim(indices, 0);
+  Value bag = bagOfEach(b, offsets, count);
+  Value kept = padding ? b.cast(isOther(a, indices, *padding), i64) : b.full({count}, 1, i64);
+  auto scatter = [&](S kind, Value into, Value index, Value what) {
+    return prim::ScatterAlongOp::create(b.builder(), b.location(), into.getType(), kind, into,
+                                        index, what, 0)
+        .getResult();
+  };
+  if (auto type = wanted(1))
+    isNothing(*type) ? giveZeros(1, *type) : (void)a.give(1, bag);
+  if (auto type = wanted(2))
+    isNothing(*type) ? giveZeros(2, *type)
+                     : (void)a.give(2, scatter(S::add, b.full({bags}, 0, i64), bag, kept));
+  auto type = wanted(3);
+  if (!type)
+    return;
+  if (mode != kMax || type->getRank() != 2)
+    return giveZeros(3, *type);
+  Type wide = a.wide();
+  Value rows = a.cast(b.take(table, indices, 0), wide);
+  if (padding)
+    rows =
+        b.select(b.unsqueeze(isOther(a, indices, *padding), {1}), rows, neutral(b, S::max, wide));
+  Dims shape = {bags, b.dim(table, 1)};
+  Value index = b.broadcastTo(b.unsqueeze(bag, {1}), b.dims(rows));
+  Value most = scatter(S::max, b.full(shape, neutral(b, S::max, wide)), index, rows);
+  Value last = a.extentTensor(b.subDims(count, b.dim(1)), i64);
+  Value at =
+      b.select(b.compare(P::eq, rows, b.take(most, bag, 0)), b.iota(b.dims(rows), 0, i64), last);
+  Value first = scatter(S::min, b.full(shape, last), index, at);
+  (void)a.give(3, b.take(b.cast(indices, i64), first, 0));
 }
 
 /// A negative `padding_idx` is none.

@@ -107,7 +107,7 @@ template <int64_t spatial> LogicalResult unpool(AtenNode &a) {
   return a.give(b.reshape(written, shape));
 }
 
-LogicalResult gridSampleRule(AtenNode &a) {
+FailureOr<GridOptions> gridOptions(AtenNode &a) {
   static constexpr GridOptions::Mode kModes[] = {GridOptions::Linear, GridOptions::Nearest,
                                                  GridOptions::Cubic};
   static constexpr GridOptions::Padding kPaddings[] = {GridOptions::Zeros, GridOptions::Border,
@@ -115,9 +115,29 @@ LogicalResult gridSampleRule(AtenNode &a) {
   int64_t mode = a.integer("interpolation_mode", 0), padding = a.integer("padding_mode", 0);
   if (mode < 0 || mode > 2 || padding < 0 || padding > 2)
     return a.fail("has an unknown mode");
-  GridOptions o{kModes[mode], kPaddings[padding], a.flag("align_corners", false)};
-  Value result = gridSample(a.b, a.tensor("input"), a.tensor("grid"), o);
+  return GridOptions{kModes[mode], kPaddings[padding], a.flag("align_corners", false)};
+}
+
+LogicalResult gridSampleRule(AtenNode &a) {
+  auto o = gridOptions(a);
+  if (failed(o))
+    return failure();
+  Value result = gridSample(a.b, a.tensor("input"), a.tensor("grid"), *o);
   return result ? a.give(result) : failure();
+}
+
+LogicalResult gridSampleBackward(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto o = gridOptions(a);
+  if (failed(o))
+    return failure();
+  auto wide = [&](StringRef name) { return a.cast(a.tensor(name), a.wide()); };
+  Value grid = wide("grid");
+  GridGradients g = gridSampleGradients(b, wide("grad_output"), wide("input"), grid, *o);
+  if (!g.x)
+    return failure();
+  (void)a.give(0, g.x);
+  return a.give(1, g.grid ? g.grid : b.full(b.dims(grid), 0, b.elem(grid)));
 }
 
 /// Positions of `n` pixels in [-1, 1].
@@ -219,16 +239,19 @@ LogicalResult fillDiagonal(AtenNode &a) {
 } // namespace
 
 void tcc::populateAtenWindowRules(RuleSet &rules) {
-  addRules(rules, {{"im2col", "default", "self", unfoldImage},
-                   {"col2im", "default", "self", foldImage},
-                   {"max_unpool2d", "default", "self indices", unpool<2>},
-                   {"max_unpool3d", "default", "self indices", unpool<3>},
-                   {"grid_sampler", "default", "input grid", gridSampleRule},
-                   {"grid_sampler_2d", "default", "input grid", gridSampleRule},
-                   {"grid_sampler_3d", "default", "input grid", gridSampleRule},
-                   {"affine_grid_generator", "default", "theta", affineGrid},
-                   {"as_strided", "default", "self", asStrided},
-                   {"as_strided_copy", "default", "self", asStrided},
-                   {"as_strided_scatter", "default", "self src", asStridedScatter},
-                   {"fill_diagonal", "default", "self", fillDiagonal}});
+  addRules(rules,
+           {{"im2col", "default", "self", unfoldImage},
+            {"col2im", "default", "self", foldImage},
+            {"max_unpool2d", "default", "self indices", unpool<2>},
+            {"max_unpool3d", "default", "self indices", unpool<3>},
+            {"grid_sampler", "default", "input grid", gridSampleRule},
+            {"grid_sampler_2d", "default", "input grid", gridSampleRule},
+            {"grid_sampler_3d", "default", "input grid", gridSampleRule},
+            {"grid_sampler_2d_backward", "default", "grad_output input grid", gridSampleBackward},
+            {"grid_sampler_3d_backward", "default", "grad_output input grid", gridSampleBackward},
+            {"affine_grid_generator", "default", "theta", affineGrid},
+            {"as_strided", "default", "self", asStrided},
+            {"as_strided_copy", "default", "self", asStrided},
+            {"as_strided_scatter", "default", "self src", asStridedScatter},
+            {"fill_diagonal", "default", "self", fillDiagonal}});
 }

@@ -14,4 +14,12 @@ struct GridOptions {
 /// [N, C, places...]. Null, with a fault, when they differ in rank.
 mlir::Value gridSample(PrimBuilder &b, mlir::Value x, mlir::Value grid, const GridOptions &o);
 
+/// The gradients of x and of the grid where `g` is that of the result; of the grid null where its
+/// mode has no slope.
+struct GridGradients {
+  mlir::Value x, grid;
+};
+GridGradients gridSampleGradients(PrimBuilder &b, mlir::Value g, mlir::Value x, mlir::Value grid,
+                                  const GridOptions &o);
+
 } // namespace tcc

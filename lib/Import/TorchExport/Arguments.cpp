@@ -221,6 +221,30 @@ static std::optional<StringRef> positional(StringRef target, size_t i) {
   return i < names.size() && !names[i].empty() ? std::optional(names[i]) : std::nullopt;
 }
 
+/// Operators whose factors are those of the transposed matrix if its rows lie one behind another.
+static bool tellsOrder(StringRef domain, StringRef target) {
+  return domain == "aten" &&
+         (target == "_linalg_det.default" || target == "_linalg_slogdet.default");
+}
+
+/// Whether the elements of a tensor lie row by row, where the file says how they lie.
+static bool liesByRows(const Scope &scope, const Argument &argument) {
+  auto name = argument.kind == "as_tensor" ? referredName(*argument.value) : std::nullopt;
+  auto known = name ? scope.graph.tensors.find(*name) : scope.graph.tensors.end();
+  if (known == scope.graph.tensors.end())
+    return true;
+  const TensorMeta &meta = known->getValue();
+  int64_t expected = 1;
+  for (auto [size, stride] : llvm::reverse(llvm::zip_equal(meta.sizes, meta.strides))) {
+    if (!size.value || !stride.value)
+      return true;
+    if (*size.value != 1 && *stride.value != expected)
+      return false;
+    expected *= std::max<int64_t>(*size.value, 1);
+  }
+  return true;
+}
+
 llvm::Error GraphImporter::readArguments(Scope &scope, const Node &node, Draft &draft) {
   for (auto [i, input] : llvm::enumerate(node.inputs)) {
     auto place = positional(draft.target, i);
@@ -248,6 +272,8 @@ llvm::Error GraphImporter::readArguments(Scope &scope, const Node &node, Draft &
     if (draft.attr(name))
       return userError("argument '" + printable(name) + "' is there twice");
     draft.attrs.push_back(b.getNamedAttr(name, *attr));
+    if (name == "A" && tellsOrder(draft.domain, draft.target))
+      draft.attrs.push_back(b.getNamedAttr("by_rows", b.getBoolAttr(liesByRows(scope, input.arg))));
   }
   return llvm::Error::success();
 }

@@ -8,6 +8,7 @@ from complexes import complexes
 from computed import computed
 from lists import lists
 from scalars import scalars
+from slopes import slopes
 from specials import specials
 from tangents import tangents
 from writing import written
@@ -391,10 +392,8 @@ def cases():
         F.interpolate(a, scale_factor=0.6, mode="bilinear", antialias=True)], (image,)
     yield "weight_norms", lambda v, g: [torch._weight_norm(v, g, 0), torch._weight_norm(v, g[:2].reshape(1, 1, 2), 2),
                                         torch.norm_except_dim(v, 2, 1)], (normal(4, 3, 2), uniform(4, 1, 1))
-    yield from written(normal)
-    yield from rounded(normal)
-    yield from complexes(normal)
-    yield from edges(normal)
+    for more in (written, rounded, complexes, edges):
+        yield from more(normal)
     yield from quantized(normal, integers)
     yield from specials(normal, uniform)
     yield from scalars()
@@ -402,6 +401,7 @@ def cases():
     yield from lists(normal)
     yield from blocks(normal, uniform)
     yield from tangents(normal)
+    yield from slopes(normal, uniform)
     numbers = integers(0, 4, 3, 5)
     yield "distinct", lambda n, m: [
         *torch.unique(n, return_inverse=True, return_counts=True), *torch.unique_consecutive(
