@@ -54,6 +54,20 @@ func.func @long(%x: tensor<1x4096xf32>) -> tensor<1x2049xf32> {
   return %0#0 : tensor<1x2049xf32>
 }
 
+// Rather fewer rows than columns where columns of as many would be turned; back to real numbers, rows come first.
+// CHECK-LABEL: func @sides
+// CHECK-NOT: prim.transpose
+// CHECK: prim.fourier %{{.*}} axis 1 {inverse = false} : (tensor<1x500x1000xf32>) -> (tensor<1x251x1000xf32>, tensor<1x251x1000xf32>)
+// CHECK-NOT: prim.transpose
+// CHECK: prim.fourier %{{.*}} axis 2 {inverse = false} : (tensor<1x251x1000xf32>,
+// CHECK: prim.fourier %{{.*}} axis 1 {inverse = true} : (tensor<1x500x501xf32>, tensor<1x500x501xf32>)
+// CHECK: prim.fourier %{{.*}} axis 2 {inverse = true{{.*}} : (tensor<1x500x501xf32>, tensor<1x500x501xf32>) -> tensor<1x500x1000xf32>
+func.func @sides(%x: tensor<1x500000xf32>, %re: tensor<1x250001xf32>, %im: tensor<1x250001xf32>) -> (tensor<1x250001xf32>, tensor<1x500000xf32>) {
+  %0:2 = prim.fourier %x axis 1 {inverse = false} : (tensor<1x500000xf32>) -> (tensor<1x250001xf32>, tensor<1x250001xf32>)
+  %1 = prim.fourier %re, %im axis 1 {inverse = true} : (tensor<1x250001xf32>, tensor<1x250001xf32>) -> tensor<1x500000xf32>
+  return %0#0, %1 : tensor<1x250001xf32>, tensor<1x500000xf32>
+}
+
 // One of large prime factors is a convolution: by roots, there, by the transform of others, back.
 // CHECK-LABEL: func @convolution
 // CHECK: prim.weight "chirp_re{{.*}} : tensor<1021xf32>

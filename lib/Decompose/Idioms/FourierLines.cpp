@@ -3,10 +3,10 @@
 // Rules make one primitive of a transform of known length. A target has kernels for lines of some
 // lengths along the last axis, and for many short ones along any. What is longer is n = p q numbers
 // in p rows (Cooley and Tukey): transforms along the columns, which lie side by side, roots, and
-// transforms along the rows. Real lines need half of the rows, as the others follow from them: of
-// the results, or, where a kernel computes what it reads, of what it reads.
-// Short lengths with large prime factors are products, long ones convolutions (Bluestein; as in
-// Codegen/Cpu/FourierMatrix.cpp).
+// transforms along the rows; p is such that there is a kernel for columns where they lie. Real
+// lines need half of the rows, as the others follow from them: of the results, or, where a kernel
+// computes what it reads, of what it reads. Short lengths with large prime factors are products,
+// long ones convolutions (Bluestein; as in Codegen/Cpu/FourierMatrix.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/Fourier.h"
@@ -98,10 +98,9 @@ namespace {
 /// Lines of n = p q numbers, along `axis`: p rows of q.
 class SplitLines {
 public:
-  SplitLines(PrimBuilder &b, WeightTable &weights, prim::FourierOp op)
-      : b(b), weights(weights), axis(op.getAxis()), n(op.getLength()), p(nearestFactor(n)),
-        q(n / p), half(p / 2 + 1), inverse(op.getInverse()),
-        scale(op.getScale().convertToDouble()) {}
+  SplitLines(PrimBuilder &b, WeightTable &weights, prim::FourierOp op, int64_t rows)
+      : b(b), weights(weights), axis(op.getAxis()), n(op.getLength()), p(rows), q(n / p),
+        half(p / 2 + 1), inverse(op.getInverse()), scale(op.getScale().convertToDouble()) {}
   ComplexParts complex(ComplexParts z);
   ComplexParts fromReal(Value x);
   ComplexParts fromRealMirrored(Value x);
@@ -155,6 +154,7 @@ private:
            (hasFourierStages(n) ? n <= longest : convolves && 2 * n - 1 <= longest);
   }
   bool hasKernel(prim::FourierOp op);
+  int64_t rowsOf(prim::FourierOp op);
   SmallVector<Value> replacement(PrimBuilder &b, prim::FourierOp op);
   SmallVector<Value> products(PrimBuilder &b, prim::FourierOp op);
   SmallVector<Value> convolution(PrimBuilder &b, prim::FourierOp op);
@@ -306,6 +306,19 @@ SmallVector<Value> FourierLinesPass::products(PrimBuilder &b, prim::FourierOp op
   return parts;
 }
 
+/// The rows of a line as a matrix, as many as it has columns; or fewer, whose columns there is a
+/// kernel for without turning them, as far as there is one for rows of so many. Back to real
+/// numbers, rows come first.
+int64_t FourierLinesPass::rowsOf(prim::FourierOp op) {
+  int64_t n = op.getLength(), nearest = nearestFactor(n), longer = n / nearest;
+  if ((op.toReal() ? longer : nearest) <= longestTogether)
+    return nearest;
+  for (int64_t side = longestTogether; side > 1 && n / side <= longest; --side)
+    if (n % side == 0 && hasFourierStages(side) && hasMatrix(n / side))
+      return op.toReal() ? n / side : side;
+  return nearest;
+}
+
 SmallVector<Value> FourierLinesPass::replacement(PrimBuilder &b, prim::FourierOp op) {
   int64_t n = op.getLength();
   if (hasMatrix(n))
@@ -315,7 +328,7 @@ SmallVector<Value> FourierLinesPass::replacement(PrimBuilder &b, prim::FourierOp
     return convolution(b, op);
   if (longest == 0 || !hasFourierStages(n) || nearestFactor(n) == 1)
     return products(b, op);
-  SplitLines split(b, *weights, op);
+  SplitLines split(b, *weights, op, rowsOf(op));
   if (op.toReal())
     return {split.toReal({op.getRe(), op.getIm()})};
   bool half = b.type(op.getParts()[0]).getDimSize(op.getAxis()) < n;
