@@ -19,7 +19,7 @@ public:
   bool prefersTogether(mlir::Operation *first, mlir::Operation *second) const override;
   bool addsToProduct(mlir::Operation *product) const override;
   bool computesForRows(mlir::Operation *op, int64_t rows, int64_t length) const override;
-  int64_t fewPoints() const override { return 1 << 17; } // of each, about a hundred operators
+  int64_t fewPoints() const override { return 1 << 22; } // of each, about a hundred operators
   bool reducesAboveLines(mlir::Operation *op) const override;
   bool storesTransposed(mlir::Operation *product) const override;
   bool asksForPoints(mlir::Operation *op) const override {
