@@ -18,7 +18,13 @@ struct Buffer {
 /// Some keys of the part at hand.
 struct KeyBlock {
   Index first, count;
-  bool whole; ///< all keys of the block exist, whether or not they are seen
+  Index most; ///< that exist, whether or not they are seen
+  bool whole; ///< as many as a block has
+};
+
+/// Keys of a block: [first, last).
+struct KeySpan {
+  Index first, last;
 };
 
 class AttentionEmitter {
@@ -41,8 +47,13 @@ private:
   void combineParts(Index task);
   mlir::Value partAt(Index task, Index row, int64_t element);
   void startRows();
-  /// The keys that a query of the task sees, of all parts.
+  /// The keys that a query of the task sees, of all parts; keeps those that each one sees.
   std::pair<Index, Index> seenKeys();
+  /// The keys of a block that one of `count` queries sees.
+  KeySpan seenBy(const KeyBlock &keys, Index row, int64_t count);
+  /// Calls `body` for tiles of `height` queries, with the keys that they see, where there are any.
+  void forSeeingTiles(const KeyBlock &keys, int64_t height,
+                      llvm::function_ref<void(Index row, const KeySpan &seen)> body);
   void forKeyBlocks(Index firstBlock, Index lastBlock,
                     llvm::function_ref<void(const KeyBlock &)> body);
   void emitScores(const KeyBlock &keys);
@@ -50,10 +61,15 @@ private:
   bool scoresByKey() const;
   void emitScoresByKey(const KeyBlock &keys);
   void emitPanel(const KeyBlock &keys, Index panel, llvm::ArrayRef<unsigned> widths);
+  /// Fetches what the scores of a tile are masked or biased with from memory.
+  void fetchForScores(const KeyBlock &keys, Index panel, Index row, unsigned count);
   RegisterTile tileOf(unsigned rows, llvm::ArrayRef<unsigned> widths);
   void emitSoftmax(const KeyBlock &keys);
-  void emitSoftmaxRow(const KeyBlock &keys, Index row);
-  mlir::Value emitScore(Index row, const KeyBlock &keys, Index key, mlir::Value mask, Coords at);
+  void emitSoftmaxRow(const KeyBlock &keys, Index row, const KeySpan &ofTile);
+  /// Stores the scores of a row, and gives the largest: lanes.
+  mlir::Value emitScoresOfRow(const KeyBlock &keys, Index row, const KeySpan &ofTile);
+  mlir::Value emitScore(mlir::Value score, const KeyBlock &keys, Index row, Index key,
+                        mlir::Value mask, Coords at);
   void emitValues(const KeyBlock &keys);
   void fetchAhead(PanelSource &source, int64_t columns);
   void emitValuePanel(const KeyBlock &keys, Index column, llvm::ArrayRef<unsigned> widths);
@@ -122,13 +138,16 @@ private:
   mlir::VectorType lanesType;
   int64_t depth, width, panelKeys, panelColumns;
   llvm::SmallVector<KeyBound> bounds;
-  bool streams;  ///< keys and values are read by one tile of queries: once
-  bool oneBlock; ///< all keys are one block: nothing runs
+  mlir::Value seenScore; ///< the score, without what the bounds say
+  bool onlyUpper;        ///< no bound hides the first keys
+  bool streams;          ///< keys and values are read by one tile of queries: once
+  bool oneBlock;         ///< all keys are one block: nothing runs
 
   Buffer queries, scores, results;
   mlir::Value panel, valuePanel; ///< packed; null: of no part
   mlir::Value tops, sums, corrections;
-  mlir::Value parts; ///< what tasks that share keys found
+  mlir::Value rowRanges; ///< i64: the first key that each query sees, and the end
+  mlir::Value parts;     ///< what tasks that share keys found
 
   // Of the task at hand
   llvm::SmallVector<mlir::Value> batch;

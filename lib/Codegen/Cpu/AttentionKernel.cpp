@@ -38,8 +38,11 @@ AttentionEmitter::AttentionEmitter(KernelFrame &f, cpu::AttentionScheduleAttr sc
     : f(f), schedule(schedule), spec(std::move(given)), form(form), k(f.b, f.b.getLoc()),
       f32(f.b.getF32Type()), lanes(schedule.getLanes()), lanesType(VectorType::get({lanes}, f32)),
       depth(*k.known(spec.scores.k)), width(*k.known(spec.values.n)),
-      panelKeys(lanes * schedule.getVectors()), panelColumns(lanes * schedule.getValueVectors()),
-      bounds(keyBounds(form.score)) {
+      panelKeys(lanes * schedule.getVectors()), panelColumns(lanes * schedule.getValueVectors()) {
+  KeyMask mask = keyMaskOf(form.score);
+  bounds = mask.bounds;
+  seenScore = mask.seen;
+  onlyUpper = llvm::all_of(bounds, [](const KeyBound &bound) { return bound.isUpper; });
   spec.scores.schedule.lanes = spec.values.schedule.lanes = lanes;
   spec.scores.schedule.vectors = schedule.getVectors();
   spec.values.schedule.vectors = schedule.getValueVectors();
@@ -47,11 +50,6 @@ AttentionEmitter::AttentionEmitter(KernelFrame &f, cpu::AttentionScheduleAttr sc
   std::optional<int64_t> keys = k.known(spec.keys);
   oneBlock =
       keys && *keys <= schedule.getKeys() && schedule.getSplit() == 1 && spec.parts.size() == 1;
-  // Of few keys, those that are not seen cost less than to find out which.
-  constexpr int64_t fewPanels = 2;
-  if (keys && *keys <= fewPanels * panelKeys)
-    bounds.clear();
-  oneBlock &= bounds.empty();
 }
 
 void AttentionEmitter::selectPart(const KeyPart &of) {
@@ -82,6 +80,8 @@ void AttentionEmitter::allocate() {
   tops = k.scratch(f32, valueRows);
   corrections = k.scratch(f32, valueRows);
   sums = k.scratch(f32, valueRows * lanes);
+  if (!bounds.empty())
+    rowRanges = k.scratch(k.builder.getI64Type(), 2 * schedule.getTaskRows());
 }
 
 void AttentionEmitter::run() {
@@ -161,60 +161,6 @@ void AttentionEmitter::startRows() {
 }
 
 //===----------------------------------------------------------------------===//
-// Rows and keys
-//===----------------------------------------------------------------------===//
-
-std::pair<Index, Index> AttentionEmitter::seenKeys() {
-  Value none = k.toI64(k.constant(0)), all = k.toI64(spec.keys);
-  auto seen =
-      k.loop(k.constant(0), rows, k.constant(1), {all, none}, [&](Index row, ValueRange in) {
-        return f.e.nested([&]() -> SmallVector<Value> {
-          f.e.setLanes(1);
-          KeyRange range = emitKeyRange(f.e, bounds, rowCoords(row), {none, all});
-          if (!range.begin) {
-            f.failed = true;
-            return llvm::to_vector(in);
-          }
-          return {arith::MinSIOp::create(k.builder, k.loc, in[0], range.begin),
-                  arith::MaxSIOp::create(k.builder, k.loc, in[1], range.end)};
-        });
-      });
-  auto toIndex = [&](Value v) -> Index {
-    return arith::IndexCastOp::create(k.builder, k.loc, k.builder.getIndexType(), v).getResult();
-  };
-  return {toIndex(seen[0]), toIndex(seen[1])};
-}
-
-void AttentionEmitter::forKeyBlocks(Index firstBlock, Index lastBlock,
-                                    llvm::function_ref<void(const KeyBlock &)> body) {
-  Index step = k.constant(schedule.getKeys()), n = spec.scores.n;
-  auto block = [&](Index first, Index count, bool whole) {
-    f.e.nested([&] { body({first, count, whole}); });
-  };
-  Index begin = k.mul(firstBlock, step), end = k.min(n, k.mul(lastBlock, step));
-  if (!bounds.empty()) {
-    Index zero = k.constant(0);
-    Index low = k.max(k.sub(seen.first, partFirst), zero);
-    Index high = k.max(k.sub(seen.second, partFirst), zero);
-    begin = k.max(begin, k.mul(k.floorDiv(low, step), step));
-    end = k.min(end, high);
-  }
-  // A block whose last keys nobody sees has those it needs at its beginning.
-  Index wholeEnd = k.mul(k.floorDiv(n, step), step);
-  k.loop(begin, k.min(end, wholeEnd), step, [&](Index first) {
-    block(first, bounds.empty() ? step : k.min(step, k.sub(end, first)), true);
-  });
-  if (k.known(n) && k.known(wholeEnd) == k.known(n))
-    return;
-  if (k.known(n) && k.known(end) == k.known(n))
-    return block(wholeEnd, k.sub(n, wholeEnd), false);
-  k.ifThen(k.compare(arith::CmpIPredicate::sgt, end, k.max(begin, wholeEnd)), [&] {
-    Index count = bounds.empty() ? k.sub(n, wholeEnd) : k.sub(end, wholeEnd);
-    block(wholeEnd, count, false);
-  });
-}
-
-//===----------------------------------------------------------------------===//
 // The products
 //===----------------------------------------------------------------------===//
 
@@ -223,14 +169,16 @@ void AttentionEmitter::emitScores(const KeyBlock &keys) {
     return emitScoresByKey(keys);
   Index step = k.constant(panelKeys);
   SmallVector<unsigned> all(schedule.getVectors(), lanes);
-  std::optional<int64_t> count = k.known(keys.count);
-  if (!count || *count % panelKeys == 0) {
-    k.loop(k.constant(0), keys.count, step, [&](Index first) { emitPanel(keys, first, all); });
+  std::optional<int64_t> most = k.known(keys.most);
+  Index bulk = most ? k.constant(*most / panelKeys * panelKeys) : keys.count;
+  k.loop(k.constant(0), k.min(keys.count, bulk), step,
+         [&](Index first) { emitPanel(keys, first, all); });
+  if (!most || *most % panelKeys == 0)
     return;
-  }
-  int64_t bulk = *count / panelKeys * panelKeys;
-  k.loop(k.constant(0), k.constant(bulk), step, [&](Index first) { emitPanel(keys, first, all); });
-  emitPanel(keys, k.constant(bulk), panelVectors(*count - bulk, lanes));
+  auto last = [&] { emitPanel(keys, bulk, panelVectors(*most % panelKeys, lanes)); };
+  if (k.known(keys.count))
+    return last();
+  k.ifThen(k.compare(arith::CmpIPredicate::sgt, keys.count, bulk), last);
 }
 
 RegisterTile AttentionEmitter::tileOf(unsigned rows, ArrayRef<unsigned> widths) {
@@ -261,7 +209,8 @@ void AttentionEmitter::emitPanel(const KeyBlock &keys, Index panelFirst,
       source.validColumns = columns;
   }
   RegisterTile tile = tileOf(schedule.getRows(), widths);
-  k.loop(k.constant(0), rows, k.constant(schedule.getRows()), [&](Index row) {
+  auto multiply = [&](Index row) {
+    fetchForScores(keys, panelFirst, row, tile.rows);
     SmallVector<Value> sums = emitRun(k, f.cpu, tile, rowsFrom(queries, row), source, product.k,
                                       /*unroll=*/2, zeroTile(k, tile));
     unsigned next = 0;
@@ -272,6 +221,15 @@ void AttentionEmitter::emitPanel(const KeyBlock &keys, Index panelFirst,
         column = k.add(column, k.constant(w));
       }
     }
+  };
+  k.loop(k.constant(0), rows, k.constant(schedule.getRows()), [&](Index row) {
+    if (bounds.empty())
+      return multiply(row);
+    KeySpan seen = seenBy(keys, row, tile.rows);
+    Value some = arith::AndIOp::create(
+        k.builder, k.loc, k.compare(arith::CmpIPredicate::sgt, seen.last, panelFirst),
+        k.compare(arith::CmpIPredicate::slt, seen.first, k.add(panelFirst, k.constant(panelKeys))));
+    k.ifThen(some, [&] { multiply(row); });
   });
 }
 
@@ -317,9 +275,12 @@ void AttentionEmitter::emitValuePanel(const KeyBlock &keys, Index column,
     if (streams)
       fetchAhead(source, tile.columns());
   }
-  k.loop(k.constant(0), rows, k.constant(schedule.getValueRows()), [&](Index row) {
-    SmallVector<Value> added = emitRun(k, f.cpu, tile, rowsFrom(scores, row), source, keys.count,
-                                       /*unroll=*/2, zeroTile(k, tile));
+  forSeeingTiles(keys, schedule.getValueRows(), [&](Index row, const KeySpan &seen) {
+    RowSource weights = rowsFrom(scores, row);
+    weights.base = k.address(weights.base, f32, seen.first);
+    SmallVector<Value> added =
+        emitRun(k, f.cpu, tile, weights, source.from(k, seen.first), k.sub(seen.last, seen.first),
+                /*unroll=*/2, zeroTile(k, tile));
     unsigned next = 0;
     for (unsigned r = 0; r < tile.rows; ++r) {
       Index here = k.add(row, k.constant(r));

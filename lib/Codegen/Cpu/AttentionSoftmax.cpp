@@ -60,20 +60,21 @@ Value AttentionEmitter::fold(Value v, llvm::function_ref<Value(Value, Value)> co
   return vector::ExtractOp::create(k.builder, k.loc, v, int64_t(0));
 }
 
-/// The score of `lanes` keys, of which those under `mask` exist (null: all).
-Value AttentionEmitter::emitScore(Index row, const KeyBlock &keys, Index key, Value mask,
-                                  Coords at) {
+/// `score`, the form's or a part of it, of `lanes` keys, of which those under `mask` exist (null:
+/// all).
+Value AttentionEmitter::emitScore(Value score, const KeyBlock &keys, Index row, Index key,
+                                  Value mask, Coords at) {
   Value raw = k.load(lanesType, this->at(scores, row, key));
   return f.e.nested([&]() -> Value {
     f.e.setLanes(lanes);
     f.e.setMask(mask);
     f.e.bindProvider(form.scores.getResult(), [raw](ArrayRef<Coord>) { return raw; });
     at.push_back(Coord::affine(k.value(k.add(partFirst, k.add(keys.first, key))), 1));
-    Value score = f.e.evalVector(form.score, at);
+    Value result = f.e.evalVector(score, at);
     f.e.setMask({});
     f.e.setLanes(1);
-    f.failed |= !score;
-    return score ? score : raw;
+    f.failed |= !result;
+    return result ? result : raw;
   });
 }
 
@@ -88,27 +89,40 @@ Value AttentionEmitter::rowSum(Index row) {
   return fold(sum, [&](Value x, Value y) { return add(x, y); });
 }
 
-void AttentionEmitter::emitSoftmaxRow(const KeyBlock &keys, Index row) {
+/// Where no first keys are hidden, a row's own are computed without asking which it sees.
+Value AttentionEmitter::emitScoresOfRow(const KeyBlock &keys, Index row, const KeySpan &ofTile) {
   OpBuilder &b = k.builder;
   Coords coords = rowCoords(row);
-  Index step = k.constant(lanes), bulk = k.mul(k.floorDiv(keys.count, step), step);
-  Value none = number(-std::numeric_limits<float>::infinity());
+  bool asks = bounds.empty() || !onlyUpper;
+  KeySpan own = asks ? ofTile : seenBy(keys, row, 1);
+  Index step = k.constant(lanes), begin = k.mul(k.floorDiv(own.first, step), step),
+        bulk = k.mul(k.floorDiv(own.last, step), step);
+  Value none = splat(number(-std::numeric_limits<float>::infinity()));
   auto visit = [&](Index key, Value mask, Value top) -> Value {
-    Value score = emitScore(row, keys, key, mask, coords);
+    Value score = emitScore(asks ? form.score : seenScore, keys, row, key, mask, coords);
     if (mask)
-      score = arith::SelectOp::create(b, k.loc, mask, score, splat(none));
+      score = arith::SelectOp::create(b, k.loc, mask, score, none);
     k.store(score, at(scores, row, key));
     return larger(score, top);
   };
-  SmallVector<Value> top = k.loop(
-      k.constant(0), bulk, step, {splat(none)},
-      [&](Index key, ValueRange in) -> SmallVector<Value> { return {visit(key, {}, in[0])}; });
-  top = k.loop(bulk, keys.count, step, top, [&](Index key, ValueRange in) -> SmallVector<Value> {
-    return {visit(key, k.firstLanes(lanes, k.sub(keys.count, key)), in[0])};
+  SmallVector<Value> top =
+      k.loop(begin, bulk, step, {none}, [&](Index key, ValueRange in) -> SmallVector<Value> {
+        return {visit(key, {}, in[0])};
+      });
+  top = k.loop(bulk, own.last, step, top, [&](Index key, ValueRange in) -> SmallVector<Value> {
+    return {visit(key, k.firstLanes(lanes, k.sub(own.last, key)), in[0])};
   });
+  if (!asks)
+    k.loop(k.mul(k.ceilDiv(own.last, step), step), ofTile.last, step,
+           [&](Index key) { k.store(none, at(scores, row, key)); });
+  return top[0];
+}
 
+void AttentionEmitter::emitSoftmaxRow(const KeyBlock &keys, Index row, const KeySpan &ofTile) {
+  Index step = k.constant(lanes), begin = k.mul(k.floorDiv(ofTile.first, step), step);
+  Value top = emitScoresOfRow(keys, row, ofTile);
   Value topAt = k.address(tops, f32, row);
-  Value now = fold(top[0], [&](Value x, Value y) { return larger(x, y); }), correction;
+  Value now = fold(top, [&](Value x, Value y) { return larger(x, y); }), correction;
   Value old = oneBlock ? Value() : k.load(f32, topAt);
   if (old)
     now = larger(now, old);
@@ -121,7 +135,7 @@ void AttentionEmitter::emitSoftmaxRow(const KeyBlock &keys, Index row) {
 
   Value shifts = splat(shift);
   SmallVector<Value> sum =
-      k.loop(k.constant(0), keys.count, step, {k.zero(lanesType)},
+      k.loop(begin, ofTile.last, step, {k.zero(lanesType)},
              [&](Index key, ValueRange in) -> SmallVector<Value> {
                Value place = at(scores, row, key);
                Value weight = exp(sub(k.load(lanesType, place), shifts));
@@ -136,8 +150,11 @@ void AttentionEmitter::emitSoftmaxRow(const KeyBlock &keys, Index row) {
 }
 
 void AttentionEmitter::emitSoftmax(const KeyBlock &keys) {
-  k.loop(k.constant(0), rows, k.constant(1),
-         [&](Index row) { f.e.nested([&] { emitSoftmaxRow(keys, row); }); });
+  int64_t height = schedule.getValueRows();
+  forSeeingTiles(keys, height, [&](Index tile, const KeySpan &seen) {
+    k.loop(tile, k.min(k.add(tile, k.constant(height)), rows), k.constant(1),
+           [&](Index row) { f.e.nested([&] { emitSoftmaxRow(keys, row, seen); }); });
+  });
 }
 
 /// One over the region's divisor, for its shift.

@@ -280,6 +280,22 @@ TEST_CASE("attention: masks, and rows that see nothing") {
     }
 }
 
+TEST_CASE("attention: tiles of queries that see a part of a block") {
+  for (Mask mask : {Mask::Causal, Mask::Window, Mask::Bool})
+    for (auto [queries, keys] : {std::pair<int64_t, int64_t>{77, 77},
+                                 {128, 128},
+                                 {40, 200},
+                                 {150, 64},
+                                 {20, 9},
+                                 {300, 257}})
+      check({.queries = queries,
+             .keys = keys,
+             .depth = 24,
+             .width = 20,
+             .mask = mask,
+             .guarded = mask != Mask::Causal});
+}
+
 TEST_CASE("attention: heads that share keys") {
   check({.batch = 2, .group = 4, .queries = 1, .keys = 300, .depth = 32, .width = 32});
   check({.group = 8, .queries = 30, .keys = 70, .depth = 32, .width = 32, .mask = Mask::Causal});
