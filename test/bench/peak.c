@@ -1,5 +1,6 @@
-// Multiply-adds of one core at most: chains of fused multiply-adds in registers, enough of them that latency is hidden.
-// Compiled by ops.py for the CPU whose roofline it draws (f32; both sides of -march have vectors of `WIDTH` bytes).
+// Multiply-adds of one core at most: chains of fused multiply-adds in registers, enough of them
+// that latency is hidden. Compiled by ops.py for the CPU whose roofline it draws (f32; both sides
+// of -march have vectors of `WIDTH` bytes).
 #if defined(__AVX512F__)
 #define WIDTH 64
 #elif defined(__AVX__)
@@ -11,7 +12,8 @@
 typedef float vector __attribute__((vector_size(WIDTH)));
 enum { chains = 12, lanes = WIDTH / 4 };
 
-// Does `steps` rounds, writes a sum (so that nothing is left out) and returns how many operations those were.
+// Does `steps` rounds, writes a sum (so that nothing is left out) and returns how many operations
+// those were.
 double multiply_adds(long steps, float factor, float *sum) {
   vector a[chains], x = {0};
   for (int i = 0; i < chains; ++i)

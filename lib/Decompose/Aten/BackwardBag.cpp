@@ -17,8 +17,8 @@ using S = prim::ScatterKind;
 
 Value aten::bagOfEach(PrimBuilder &b, Value offsets, Dim count) {
   Type i64 = b.builder().getI64Type();
-  Value begins = b.compare(P::ge, b.iota({count, b.dim(1)}, 0, i64),
-                           b.unsqueeze(b.cast(offsets, i64), {0}));
+  Value begins =
+      b.compare(P::ge, b.iota({count, b.dim(1)}, 0, i64), b.unsqueeze(b.cast(offsets, i64), {0}));
   return b.sub(b.reduce(K::sum, b.cast(begins, i64), {1}, false), 1.0);
 }
 
@@ -43,8 +43,7 @@ FailureOr<Bags> readBags(AtenNode &a) {
     return a.fail("needs a gradient of each bag, a vector of indices and offsets");
   bags.count = b.dim(bags.indices, 0);
   bags.bag = bagOfEach(b, offsets, bags.count);
-  bags.counts =
-      b.compare(P::ne, bags.indices, static_cast<double>(a.integer("padding_idx", -1)));
+  bags.counts = b.compare(P::ne, bags.indices, static_cast<double>(a.integer("padding_idx", -1)));
   return bags;
 }
 
@@ -78,13 +77,12 @@ LogicalResult table(AtenNode &a) {
   if (a.tensor("per_sample_weights"))
     scale = b.mul(scale, a.cast(a.tensor("per_sample_weights"), wide));
   if (a.flag("scale_grad_by_freq", false)) {
-    Value times = scatterAdd(b, b.full({*rows}, 0, wide), bags->indices,
-                             b.full({bags->count}, 1, wide));
+    Value times =
+        scatterAdd(b, b.full({*rows}, 0, wide), bags->indices, b.full({bags->count}, 1, wide));
     scale = b.div(scale, b.take(times, bags->indices, 0));
   }
   Value g = b.mul(b.take(bags->gradient, bags->bag, 0), b.unsqueeze(scale, {1}));
-  return a.give(
-      scatterAdd(b, into, b.broadcastTo(b.unsqueeze(bags->indices, {1}), b.dims(g)), g));
+  return a.give(scatterAdd(b, into, b.broadcastTo(b.unsqueeze(bags->indices, {1}), b.dims(g)), g));
 }
 
 LogicalResult weights(AtenNode &a) {

@@ -38,8 +38,8 @@ Value distanceSlopes(PrimBuilder &b, Value g, Value d, Value distance, double p)
   Value near = b.compare(P::eq, distance, 0.0);
   if (p < 1) // of infinite slope where d is 0
     near = b.binary<prim::OrOp>(near, b.compare(P::eq, d, 0.0));
-  Value slope = p == 2 ? b.div(d, distance)
-                       : b.div(b.mul(sign, b.pow(size, p - 1)), b.pow(distance, p - 1));
+  Value slope =
+      p == 2 ? b.div(d, distance) : b.div(b.mul(sign, b.pow(size, p - 1)), b.pow(distance, p - 1));
   return b.select(near, zero(b, g), b.mul(g, slope));
 }
 
@@ -53,8 +53,8 @@ LogicalResult cdist(AtenNode &a) {
   if (rank < 2 || b.rank(distance) != rank || b.rank(x) < 2 || b.rank(y) < 2)
     return a.fail("needs rows, and a gradient for each pair of them");
   Value d = b.sub(b.unsqueeze(x, {b.rank(x) - 1}), b.unsqueeze(y, {b.rank(y) - 2}));
-  Value slopes = distanceSlopes(b, b.unsqueeze(g, {rank}), d, b.unsqueeze(distance, {rank}),
-                                a.real("p", 2));
+  Value slopes =
+      distanceSlopes(b, b.unsqueeze(g, {rank}), d, b.unsqueeze(distance, {rank}), a.real("p", 2));
   return a.give(b.reduce(K::sum, slopes, {b.rank(slopes) - 2}, false));
 }
 

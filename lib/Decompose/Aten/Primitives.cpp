@@ -30,10 +30,12 @@ struct Alias {
 };
 
 constexpr StringLiteral kOfOne =
-    "abs acos acosh asin asinh atan atanh bitwise_not ceil clone conj_physical cos cosh digamma erf "
+    "abs acos acosh asin asinh atan atanh bitwise_not ceil clone conj_physical cos cosh digamma "
+    "erf "
     "erfc exp exp2 expm1 floor frexp imag isfinite lgamma log log10 log1p log2 neg real reciprocal "
     "round rsqrt sign signbit sin sinh sqrt tan tanh trunc";
-constexpr StringLiteral kOfTwo = "atan2 fmax fmin gcd hypot igamma igammac maximum minimum nextafter";
+constexpr StringLiteral kOfTwo =
+    "atan2 fmax fmin gcd hypot igamma igammac maximum minimum nextafter";
 constexpr StringLiteral kOfTensors =
     "add bitwise_and bitwise_or bitwise_xor div eq fmod ge gt le lt mul ne remainder sub";
 constexpr Alias kOthers[] = {{"shift_left", "bitwise_left_shift.Tensor"},
@@ -69,7 +71,8 @@ void tcc::populatePrimitiveRules(RuleSet &rules) {
   aliases(kOfTensors, "Tensor");
   for (const Alias &other : kOthers)
     alias(other.primitive, other.aten);
-  addRules(rules, {{"where", "default", "pred", choose},
+  addRules(rules,
+           {{"where", "default", "pred", choose},
             {"pow", "default", "", power},
             {"view_of", "default", "a", same}},
            "prims");
