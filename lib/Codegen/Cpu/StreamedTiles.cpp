@@ -56,6 +56,31 @@ void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &bl
   source.ahead = k.address(after, k.builder.getI8Type(), part);
 }
 
+/// Whether B takes so many shares of L2 or more; what only a run knows does not.
+bool TaskEmitter::isFarB(int64_t shares) const {
+  int64_t elements = k.known(spec.n).value_or(0) * k.known(spec.k).value_or(0) * spec.steps.size;
+  return elements * spec.bElement.getIntOrFloatBitWidth() / 8 > shares * int64_t(spec.cpu.l2Bytes);
+}
+
+/// Rows of a B that comes at run time, of which a task takes a part of each: hardware fetches what
+/// follows, which another task reads. While a block of them is multiplied the next one is fetched,
+/// but for a single row, which waits for nothing else.
+void TaskEmitter::prefetchRows(PanelSource &source, Index panel, const KBlock &block) {
+  bool rows = spec.bLayout == PanelLayout::RowMajor && spec.steps.size == 1 && cutsK;
+  constexpr int64_t copiedShares = 8; // the last cache gives less far ones fast enough
+  constexpr int64_t fewBlocks = 3;    // behind the last one nothing is left to fetch
+  if (!rows || spec.groups > 1 || tiling.rows == 1 || !isFarB(copiesB ? copiedShares : farShares) ||
+      *k.known(spec.k) < fewBlocks * spec.schedule.kBlock)
+    return;
+  int64_t bytes = std::max(1u, spec.bElement.getIntOrFloatBitWidth() / 8);
+  Index column = k.mul(panel, k.constant(spec.schedule.panelWidth()));
+  Index next = k.mulAdd(k.add(block.begin, block.length), spec.bStride, column);
+  source.ahead = k.address(spec.b, spec.bElement, next);
+  source.aheadStep = spec.schedule.panelWidth() * bytes;
+  source.aheadStride = k.mul(spec.bStride, k.constant(bytes));
+  source.isNear = !copiesB;
+}
+
 unsigned TaskEmitter::panelsOfTile() const {
   const ContractionSchedule &schedule = spec.schedule;
   bool streams = spec.bLayout == PanelLayout::Packed && !schedule.packsB();
@@ -126,11 +151,8 @@ void TaskEmitter::emitDots(Index tile, const KBlock &block) {
   Index width = k.constant(schedule.panelWidth());
   // Each column of a far matrix is a stream, which ends with the block of k: the first tile fetches
   // the next block of columns.
-  constexpr int64_t farShares = 16; // of L2
-  int64_t elements = k.known(spec.n).value_or(0) * k.known(spec.k).value_or(0) * spec.steps.size;
   Index next;
-  if (elements * spec.bElement.getIntOrFloatBitWidth() / 8 >
-      farShares * int64_t(spec.cpu.l2Bytes)) {
+  if (isFarB(farShares)) {
     Index isFirst = k.max(k.constant(0), k.sub(k.add(firstTile, k.constant(1)), tile)); // or 0
     next = k.mul(isFirst, k.mul(k.constant(DotTile::blockColumns), spec.bStride));
   }

@@ -75,6 +75,9 @@ private:
   /// Rows of a packed panel, with that of the column sums.
   Index panelRows() { return k.add(spec.k, k.constant(spec.steps.sumSteps())); }
   void prefetchNext(PanelSource &source, Index tile, const KBlock &block);
+  static constexpr int64_t farShares = 16; ///< of L2: more than the last cache has for a core
+  bool isFarB(int64_t shares) const;
+  void prefetchRows(PanelSource &source, Index panel, const KBlock &block);
   llvm::SmallVector<unsigned> panelWidths(bool full);
   Index panelColumns(Index panel, bool full);
 

@@ -315,6 +315,7 @@ SmallVector<Value> TaskEmitter::multiply(const TileRows &rows, Index tile, Index
   registers.rolled = rows.valid && registers.count() >= manyVectors;
   PanelSource source = panelSource(panel, full, block);
   prefetchNext(source, tile, block);
+  prefetchRows(source, panel, block);
   Index group = spec.groups > 1 ? k.floorDiv(panel, tiling.groupPanels) : k.constant(0);
   feed.enterPanel(k, panel);
   if (!cutsK)
