@@ -213,6 +213,15 @@ KeyMask tcc::codegen::keyMaskOf(Value score) {
   return {std::move(search.found), seen, std::move(search.others), score};
 }
 
+SmallVector<KeyBound> tcc::codegen::boundsOf(Value condition) {
+  if (tensorType(condition).getRank() == 0)
+    return {};
+  BoundSearch search(condition);
+  Axes axes = llvm::to_vector(llvm::seq<int>(0, tensorType(condition).getRank()));
+  bool saysAll = search.visit(condition, axes, /*holds=*/true);
+  return saysAll ? std::move(search.found) : SmallVector<KeyBound>();
+}
+
 /// Where a value whose axes follow those of the score in `axes` is read for the score at `at`.
 static Coords followed(Elemental &e, ArrayRef<int> axes, ArrayRef<Coord> at) {
   Coords point;

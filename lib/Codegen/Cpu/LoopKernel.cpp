@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "CopiedRuns.h"
 #include "LoopPieces.h"
+#include "MaskedRows.h"
 #include "PastCaches.h"
 #include "PeriodicLines.h"
 #include "WindowLines.h"
@@ -43,6 +44,8 @@ public:
         openPieces = openPiecesOf(f.launch);
       }
       phases = phasedLines(f.launch);
+      if (!windows && pieces.empty() && !openPieces && !phases)
+        masked = maskedRowsOf(f.launch, lanes);
       if (axis > 0)
         inner = innerRows(f.launch);
       widenBorders();
@@ -92,6 +95,7 @@ private:
   std::optional<RowRange> inner;
   std::optional<PhasedLines> phases;
   prim::ConcatOp openPieces; ///< whose lengths a run knows; null: none
+  std::optional<MaskedRows> masked;
 };
 
 } // namespace
@@ -212,6 +216,9 @@ void LoopEmitter::emitPieces(const Coords &outer, Value low, Value high) {
     return f.narrowingLoop(
         low, high, lanes, [&](Value i) { rowOfPoints(i); }, /*masksEnd=*/true,
         mayRepeat ? getConstantIntValue(out.extents[axis]).value_or(0) : 0);
+  if (masked)
+    return emitMaskedRow(f, *masked, outer, low, high, lanes, mayRepeat,
+                         [&](Value i) { rowOfPoints(i); });
   if (pieces.empty()) {
     std::optional<PointRange> range;
     if (auto extent = getConstantIntValue(out.extents[axis]))

@@ -41,6 +41,10 @@ struct KeyMask {
 };
 KeyMask keyMaskOf(mlir::Value score);
 
+/// What bounds the indices along the last axis at which `condition`, a tensor of truth values,
+/// holds; empty where no bounds say all of it.
+llvm::SmallVector<KeyBound> boundsOf(mlir::Value condition);
+
 /// The keys that are seen: [begin, end), i64 values that may lie outside of the tensor.
 struct KeyRange {
   mlir::Value begin, end;

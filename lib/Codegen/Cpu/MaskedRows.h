@@ -1,0 +1,27 @@
+//===- MaskedRows.h - Rows of which a part is chosen by position -*- C++ -*-===//
+//
+// Internal to lib/Codegen/Cpu.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "KernelFrame.h"
+#include "tcc/Codegen/Common/KeyRange.h"
+
+namespace tcc::codegen {
+
+/// What a kernel of points selects by where along a row they are: a triangle, a band.
+struct MaskedRows {
+  prim::SelectOp select;
+  llvm::SmallVector<KeyBound> bounds; ///< of the points that take its first value
+};
+
+/// None where there is none, or where rows are too short to be cut.
+std::optional<MaskedRows> maskedRowsOf(kernel::LaunchOp launch, unsigned lanes);
+
+/// The points [low, high) of the row at `outer`: vectors that lie on one side know it, those
+/// between are asked. `body` stores the points at a place and its lanes.
+void emitMaskedRow(KernelFrame &f, const MaskedRows &rows, const Coords &outer, mlir::Value low,
+                   mlir::Value high, unsigned lanes, bool mayRepeat,
+                   llvm::function_ref<void(mlir::Value)> body);
+
+} // namespace tcc::codegen
