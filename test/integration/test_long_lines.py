@@ -41,6 +41,17 @@ class LongLines(ToolTest):
                     else:
                         np.testing.assert_array_equal(actual, wanted)
 
+    def test_updates_past_the_caches(self):
+        """What a scatter leaves of a tensor that outgrows the caches, in parts that begin and end anywhere."""
+        random = np.random.default_rng(13)
+        x = random.standard_normal((10001, 1003), dtype=np.float32)
+        places, updates = np.array([[0], [7], [10000], [7]]), random.standard_normal((4, 1003), dtype=np.float32)
+        wanted = x.copy()
+        np.add.at(wanted, places[:, 0], updates)
+        self.check([helper.make_node("ScatterND", ["x", "i", "u"], ["y"], reduction="add")], x, {"y": wanted}, constants=[("i", places), ("u", updates)])
+        self.compiles(self.work / "lines.onnx", "--target", "x86_64-linux", "--cpu", "znver3", "--emit", "asm", "-o", self.work / "lines.s")
+        self.assertIn("vmovntps", (self.work / "lines.s").read_text())
+
     def test_results_past_the_caches(self):
         """Results that outgrow the caches are stored as whole lines, those of odd rows and smaller ones as others are; also over an
         input, in pieces, by blocks of rows, in other types and behind loops of a row."""

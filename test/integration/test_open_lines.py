@@ -37,6 +37,26 @@ class OpenLines(ToolTest):
                     for actual, expected, name in zip(compiled(*v.values()), wanted, outputs, strict=True):
                         np.testing.assert_array_equal(actual, expected, f"{cpu} {sizes} {name}")
 
+    def test_triangles_and_first_elements(self):
+        """Of matrices whose extents a run knows, beside any diagonal, and as many first elements as it says, of lines shorter and longer than
+        what is selected from on the stack."""
+        random = np.random.default_rng(15)
+        nodes = [helper.make_node("Trilu", ["x", "d"], ["u"], upper=1), helper.make_node("Trilu", ["x", "d"], ["l"], upper=0),
+                 helper.make_node("TopK", ["x", "k"], ["largest", "places"], axis=-1), helper.make_node("TopK", ["x", "k"], ["least", "low"], axis=-1, largest=0)]
+        given = [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", "m"]), helper.make_tensor_value_info("d", onnx.TensorProto.INT64, []),
+                 helper.make_tensor_value_info("k", onnx.TensorProto.INT64, [1])]
+        graph = helper.make_graph(nodes, "open", given, [helper.make_empty_tensor_value_info(n) for n in ("u", "l", "largest", "places", "least", "low")])
+        path = self.work / "triangles.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
+        for cpu in [*cpu_levels(), "native"]:
+            with Compiled.build(path, "--cpu", cpu) as compiled:
+                for n, m, d, k in ((1, 1, 0, 1), (7, 33, 3, 0), (30, 131, -2, 131), (0, 9, 0, 2), (5, 260, 100, 40), (2, 9000, -1, 3000), (3, 20011, 500, 77)):
+                    x = random.integers(0, 100, (n, m)).astype(np.float32)
+                    down, up = np.argsort(-x, -1, kind="stable")[:, :k], np.argsort(x, -1, kind="stable")[:, :k]
+                    wanted = [np.triu(x, d), np.tril(x, d), np.take_along_axis(x, down, -1), down, np.take_along_axis(x, up, -1), up]
+                    for actual, expected in zip(compiled(x, np.array(d), np.array([k])), wanted, strict=True):
+                        np.testing.assert_array_equal(actual, expected, f"{cpu} {n} {m} {d} {k}")
+
     def test_lower_bits_of_clamped_conversions(self):
         """Of 32 bits, which most casts to bytes go by; in runs that fill registers and around them."""
         edges = [0.0, -0.9, 127.9, 128.0, -128.9, -129.0, 255.9, 256.0, 1e9 + 64, -1e9 - 64, 2147483520.0, 2147483647.0, 2147483647.5, 2147483648.0,

@@ -217,8 +217,9 @@ void LoopEmitter::emitPieces(const Coords &outer, Value low, Value high) {
         low, high, lanes, [&](Value i) { rowOfPoints(i); }, /*masksEnd=*/true,
         mayRepeat ? getConstantIntValue(out.extents[axis]).value_or(0) : 0);
   if (masked)
-    return emitMaskedRow(f, *masked, outer, low, high, lanes, mayRepeat,
-                         [&](Value i) { rowOfPoints(i); });
+    return emitMaskedRow(
+        f, *masked, outer, low, high, lanes, mayRepeat, [&](Value i) { rowOfPoints(i); },
+        [&] { f.overlappingLoop(low, high, lanes, true, rowOfPoints); });
   if (pieces.empty()) {
     std::optional<PointRange> range;
     if (auto extent = getConstantIntValue(out.extents[axis]))

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "MaskedRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/TargetParser/Triple.h"
 
@@ -15,9 +16,10 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
+constexpr int64_t kVectors = 8; ///< that a row is worth being cut for
+
 std::optional<MaskedRows> tcc::codegen::maskedRowsOf(kernel::LaunchOp launch, unsigned lanes) {
   constexpr size_t kMost = 16;
-  constexpr int64_t kVectors = 4; ///< that a row is worth being cut for
   auto values = launch.getBody().front().getTerminator()->getOperands();
   if (values.size() != 1 || lanes < 4)
     return std::nullopt;
@@ -59,9 +61,9 @@ static Value asUnknown(KernelFrame &f, Value v) {
       ->getResult(0);
 }
 
-void tcc::codegen::emitMaskedRow(KernelFrame &f, const MaskedRows &rows, const Coords &outer,
-                                 Value low, Value high, unsigned lanes, bool mayRepeat,
-                                 function_ref<void(Value)> body) {
+/// The row in its parts.
+static void emitParts(KernelFrame &f, const MaskedRows &rows, const Coords &outer, Value low,
+                      Value high, unsigned lanes, bool mayRepeat, function_ref<void(Value)> body) {
   Type i64 = f.b.getI64Type(), index = f.b.getIndexType();
   auto wide = [&](Value v) { return arith::IndexCastOp::create(f.b, i64, v).getResult(); };
   KeyRange range = emitKeyRange(f.e, rows.bounds, outer, {wide(low), wide(high)});
@@ -118,4 +120,20 @@ void tcc::codegen::emitMaskedRow(KernelFrame &f, const MaskedRows &rows, const C
     return;
   }
   f.vectorLoop(whole, high, lanes, /*lowAligned=*/false, body);
+}
+
+void tcc::codegen::emitMaskedRow(KernelFrame &f, const MaskedRows &rows, const Coords &outer,
+                                 Value low, Value high, unsigned lanes, bool mayRepeat,
+                                 function_ref<void(Value)> body, function_ref<void()> whole) {
+  auto parts = [&] { emitParts(f, rows, outer, low, high, lanes, mayRepeat, body); };
+  if (getConstantIntValue(high) && getConstantIntValue(low))
+    return parts();
+  Value isLong = arith::CmpIOp::create(f.b, arith::CmpIPredicate::sge, f.e.subIndex(high, low),
+                                       f.e.index(kVectors * int64_t(lanes)));
+  auto branch = scf::IfOp::create(f.b, isLong, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(f.b);
+  f.b.setInsertionPointToStart(branch.thenBlock());
+  f.e.nested(parts);
+  f.b.setInsertionPointToStart(branch.elseBlock());
+  f.e.nested(whole);
 }

@@ -19,9 +19,10 @@ struct MaskedRows {
 std::optional<MaskedRows> maskedRowsOf(kernel::LaunchOp launch, unsigned lanes);
 
 /// The points [low, high) of the row at `outer`: vectors that lie on one side know it, those
-/// between are asked. `body` stores the points at a place and its lanes.
+/// between are asked. `body` stores the points at a place and its lanes. Where a run finds the row
+/// too short, `whole` stores all of it.
 void emitMaskedRow(KernelFrame &f, const MaskedRows &rows, const Coords &outer, mlir::Value low,
                    mlir::Value high, unsigned lanes, bool mayRepeat,
-                   llvm::function_ref<void(mlir::Value)> body);
+                   llvm::function_ref<void(mlir::Value)> body, llvm::function_ref<void()> whole);
 
 } // namespace tcc::codegen
