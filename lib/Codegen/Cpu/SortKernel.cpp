@@ -40,20 +40,26 @@ static bool keepsFirst(int64_t kept, int64_t extent, bool wide, const CpuTarget 
           (!wide && !open && kept <= many && extent >= longLine * kept));
 }
 
+constexpr int64_t kOnStack = 8192; ///< words, all of which are sorted where most are kept
+
 bool tcc::codegen::selectsFirst(Operation *op, const CpuTarget &cpu) {
+  constexpr int64_t kShare = 3;
   auto top = dyn_cast<prim::TopKOp>(op);
   if (!top)
     return false;
   RankedTensorType type = tensorType(top.getX());
   int64_t extent = type.getShape().back();
   int64_t kept = tensorType(top.getValues()).getShape().back();
-  bool fits = ShapedType::isDynamic(extent) || extent < int64_t(1) << kKeyBits;
+  bool open = ShapedType::isDynamic(extent);
+  bool isMost = !ShapedType::isDynamic(kept) && kShare * kept > extent;
+  if (!open && extent <= kOnStack && isMost)
+    return false;
+  bool fits = open || extent < int64_t(1) << kKeyBits;
   return int64_t(top.getAxis()) + 1 == type.getRank() && fits &&
          !hasWideKeys(type.getElementType()) && !keepsFirst(kept, extent, /*wide=*/false, cpu);
 }
 
 bool tcc::codegen::sortsWords(Operation *op, const CpuTarget &cpu) {
-  constexpr int64_t most = 8192;
   if (!isa<prim::SortOp, prim::TopKOp>(op))
     return false;
   auto [x, axis] = *lineAxis(op);
@@ -65,7 +71,7 @@ bool tcc::codegen::sortsWords(Operation *op, const CpuTarget &cpu) {
     return false;
   int64_t kept = cast<RankedTensorType>(op->getResult(0).getType()).getShape().back();
   bool keeps = keepsFirst(kept, extent, hasWideKeys(type.getElementType()), cpu);
-  return isa<prim::SortOp>(op) || selectsFirst(op, cpu) || (!open && extent <= most && !keeps);
+  return isa<prim::SortOp>(op) || selectsFirst(op, cpu) || (!open && extent <= kOnStack && !keeps);
 }
 
 /// The half of a wide key that is sorted by, or all of another, above the place (index).
