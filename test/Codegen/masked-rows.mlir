@@ -1,11 +1,11 @@
 // RUN: rm -rf %t && mkdir %t
-// RUN: tcc %s --start-from fuse --target x86_64-linux --cpu x86-64-v3 --dump-ir %t --emit asm -o %t/m.s
+// RUN: tcc %s --start-from fuse --target x86_64-linux --cpu x86-64-v4 --dump-ir %t --emit asm -o %t/m.s
 // RUN: FileCheck %s < %t/8-codegen/k0_select.mlir
 
 // Vectors before the diagonal are zeros, which nothing is read for; the one that has it asks, and those behind it are moved.
 // CHECK: scf.for
 // CHECK-NOT: llvm.load
-// CHECK: llvm.store {{.*}} : vector<8xf32>
+// CHECK: llvm.store {{.*}} : vector<16xf32>
 // CHECK: scf.for
 // CHECK: arith.select
 // CHECK: scf.for

@@ -45,7 +45,7 @@ public:
       }
       phases = phasedLines(f.launch);
       if (!windows && pieces.empty() && !openPieces && !phases)
-        masked = maskedRowsOf(f.launch, lanes);
+        masked = maskedRowsOf(f.launch, lanes, f.cpu);
       if (axis > 0)
         inner = innerRows(f.launch);
       widenBorders();

@@ -9,6 +9,7 @@
 #include "MaskedRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/TargetParser/Triple.h"
 
@@ -18,13 +19,16 @@ using namespace tcc::codegen;
 
 constexpr int64_t kVectors = 8; ///< that a row is worth being cut for
 
-std::optional<MaskedRows> tcc::codegen::maskedRowsOf(kernel::LaunchOp launch, unsigned lanes) {
+std::optional<MaskedRows> tcc::codegen::maskedRowsOf(kernel::LaunchOp launch, unsigned lanes,
+                                                     const CpuTarget &cpu) {
   constexpr size_t kMost = 16;
+  constexpr unsigned kNarrowBytes = 2; ///< what is asked in 32 bits is several times as wide
   auto values = launch.getBody().front().getTerminator()->getOperands();
   if (values.size() != 1 || lanes < 4)
     return std::nullopt;
   RankedTensorType type = tensorType(values[0]);
-  if (type.getRank() == 0)
+  if (type.getRank() == 0 ||
+      (!cpu.maskedMemory && elementBytes(type.getElementType()) > kNarrowBytes))
     return std::nullopt;
   int64_t extent = type.getShape().back();
   if (!ShapedType::isDynamic(extent) && extent < kVectors * int64_t(lanes))

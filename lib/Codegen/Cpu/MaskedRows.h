@@ -15,8 +15,10 @@ struct MaskedRows {
   llvm::SmallVector<KeyBound> bounds; ///< of the points that take its first value
 };
 
-/// None where there is none, or where rows are too short to be cut.
-std::optional<MaskedRows> maskedRowsOf(kernel::LaunchOp launch, unsigned lanes);
+/// None where there is none, or where rows are not worth being cut: too short ones, and those of
+/// wide elements where asking costs little beside moving them.
+std::optional<MaskedRows> maskedRowsOf(kernel::LaunchOp launch, unsigned lanes,
+                                       const CpuTarget &cpu);
 
 /// The points [low, high) of the row at `outer`: vectors that lie on one side know it, those
 /// between are asked. `body` stores the points at a place and its lanes. Where a run finds the row
