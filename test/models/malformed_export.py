@@ -404,7 +404,40 @@ def lists():
     yield "of-no-operator", BAD, of(lambda n: n.update(target="torch.ops.aten._foreach_.List"))
 
 
-FAMILIES = (lists, tangents, names, signature, arguments, ranges, expressions, metadata, documents, operators, empty, branches, rows)
+def gradients():
+    """Arguments of gradients that do not fit what they are of."""
+    def of(file, operator, **values):
+        def change(d):
+            node = next(n for n in d.nodes if n["target"].endswith(f".{operator}.default"))
+            kept = [i for i in node["inputs"] if i["name"] not in values]
+            node["inputs"] = kept + [argument(name, value) for name, value in values.items()]
+        return changed(SOURCE / f"test/Decompose/Aten/Inputs/gradients_of_{file}.pt2", change)
+
+    def ints(*values):
+        return {"as_ints": list(values)}
+    for kind in ("reflection", "replication"):
+        for padding in ((9, 9), (HUGE, 1), (-HUGE, HUGE), (1,), (), (1, 1, 1, 1), (-99, 1)):
+            yield f"{kind}-{padding}", BAD, of("borders", f"{kind}_pad1d_backward", padding=ints(*padding))
+    for name, value in (("size", 3), ("size", -1), ("size", HUGE), ("step", 0), ("step", HUGE), ("step", 99), ("dim", 7)):
+        yield f"windows-{name}-{value}", BAD, of("selections", "unfold_backward", **{name: {"as_int": value}})
+    yield "windows-of-sizes", BAD, of("selections", "unfold_backward", input_sizes=ints(2))
+    yield "windows-of-fewer", BAD, of("selections", "unfold_backward", input_sizes=ints(2, 6))
+    for name, value in (("dim1", 5), ("dim2", 0)):
+        yield f"diagonal-{name}-{value}", BAD, of("selections", "diagonal_backward", **{name: {"as_int": value}})
+    yield "diagonal-of-sizes", BAD, of("selections", "diagonal_backward", input_sizes=ints(4))
+    yield "masked-of-sizes", BAD, of("selections", "masked_scatter_backward", sizes=ints(-4, 6))
+    for name in ("interpolation_mode", "padding_mode"):
+        for value in (3, -1, HUGE):
+            yield f"samples-{name}-{value}", BAD, of("samples", "grid_sampler_2d_backward", **{name: {"as_int": value}})
+    yield "samples-of-others", BAD, of("samples", "grid_sampler_2d_backward", grid=tensor("args_1"))
+    yield "bags-of-rows", BAD, of("bags", "_embedding_bag_backward", num_weights={"as_int": -1})
+    yield "bags-of-matrices", BAD, of("bags", "_embedding_bag_backward", indices=tensor("args_0"))
+    yield "distances-of-others", BAD, of("distances", "_cdist_backward", x1=tensor("args_3"))
+    yield "margins-of-others", BAD, of("margins", "multi_margin_loss_backward", target=tensor("args_2"))
+    yield "segments-along-9", BAD, of("segments", "_segment_reduce_backward", axis={"as_int": 9})
+
+
+FAMILIES = (gradients, lists, tangents, names, signature, arguments, ranges, expressions, metadata, documents, operators, empty, branches, rows)
 
 
 def cases(family):

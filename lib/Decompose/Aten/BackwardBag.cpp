@@ -15,11 +15,15 @@ using K = prim::ReduceKind;
 using P = prim::ComparePredicate;
 using S = prim::ScatterKind;
 
-Value aten::bagOfEach(PrimBuilder &b, Value offsets, Dim count) {
+Value aten::bagOfEach(PrimBuilder &b, Value offsets, Dim count, Dim bags) {
   Type i64 = b.builder().getI64Type();
+  requireElements(b, bags, {count}, "a bag");
   Value begins =
       b.compare(P::ge, b.iota({count, b.dim(1)}, 0, i64), b.unsqueeze(b.cast(offsets, i64), {0}));
-  return b.sub(b.reduce(K::sum, b.cast(begins, i64), {1}, false), 1.0);
+  Value bag = b.sub(b.reduce(K::sum, b.cast(begins, i64), {1}, false), 1.0);
+  // Where the first one begins late, or there are more offsets than bags.
+  Value last = b.fromHost({b.subDims(bags, b.dim(1))}, {}, i64);
+  return b.maximum(b.minimum(bag, last), 0.0);
 }
 
 namespace {
@@ -42,7 +46,7 @@ FailureOr<Bags> readBags(AtenNode &a) {
   if (b.rank(bags.gradient) != 2 || b.rank(bags.indices) != 1 || b.rank(offsets) != 1)
     return a.fail("needs a gradient of each bag, a vector of indices and offsets");
   bags.count = b.dim(bags.indices, 0);
-  bags.bag = bagOfEach(b, offsets, bags.count);
+  bags.bag = bagOfEach(b, offsets, bags.count, b.dim(bags.gradient, 0));
   bags.counts = b.compare(P::ne, bags.indices, static_cast<double>(a.integer("padding_idx", -1)));
   return bags;
 }
@@ -69,7 +73,9 @@ LogicalResult table(AtenNode &a) {
       return a.fail("needs the row that is the largest of each bag and column");
     Value any = b.compare(P::gt, b.unsqueeze(sizes(), {1}), 0.0);
     Value g = b.select(any, bags->gradient, b.scalar(0, wide));
-    return a.give(scatterAdd(b, into, b.maximum(largest, b.scalar(0, i64)), g));
+    largest = b.maximum(largest, b.scalar(0, i64));
+    requireInRange(b, largest, *rows, IndexRange::positions);
+    return a.give(scatterAdd(b, into, largest, g));
   }
   Value scale = kept;
   if (mode == kMeanOfBag)

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Checks.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -49,6 +50,13 @@ Value foldedBack(PrimBuilder &b, Value g, int64_t axis, Dim extent, int64_t low,
   return sum;
 }
 
+/// The same where nothing of the axis was kept: what its end beyond that repeated gets all of it.
+Value foldedToEnd(PrimBuilder &b, Value g, int64_t axis, int64_t extent, bool last) {
+  Value sum = b.reduce(K::sum, g, {axis}, true);
+  Dim rest = b.dim(extent - 1), none = b.dim(0);
+  return between(b, sum, axis, last ? rest : none, last ? none : rest);
+}
+
 template <bool mirrors, int64_t axes> LogicalResult border(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self"), g = a.cast(a.tensor("grad_output"), a.wide());
@@ -56,14 +64,22 @@ template <bool mirrors, int64_t axes> LogicalResult border(AtenNode &a) {
   int64_t rank = b.rank(x);
   if (!list || static_cast<int64_t>(list->size()) != 2 * axes || rank < axes || b.rank(g) != rank)
     return a.fail("the padding must be known, with two entries for each axis");
+  if (llvm::any_of(*list, [](int64_t n) { return n < INT32_MIN || n > INT32_MAX; }))
+    return a.fail("'padding' has an entry out of range");
   for (int64_t i = 0; i < axes; ++i) {
     int64_t axis = rank - 1 - i, low = (*list)[2 * i], high = (*list)[2 * i + 1];
     auto have = b.known(b.dim(x, axis)), padded = b.known(b.dim(g, axis));
     int64_t most = std::max(low, high);
-    if (have && ((padded && *padded != *have + low + high) || (mirrors && most >= *have) ||
-                 *have <= std::max<int64_t>(-low, 0) + std::max<int64_t>(-high, 0)))
+    requireSame(b, b.dim(g, axis), b.addDims(b.dim(x, axis), b.dim(low + high)),
+                "the gradient and the padded operand");
+    int64_t cut = std::max<int64_t>(-low, 0) + std::max<int64_t>(-high, 0);
+    if (have && ((padded && *padded != *have + low + high) || (mirrors && most >= *have)))
       return a.fail("the padding does not fit the operand and its gradient");
-    if (low || high)
+    if (have && *have > 0 && *have <= cut && !mirrors)
+      g = foldedToEnd(b, g, axis, *have, /*last=*/low < 0);
+    else if (have && *have < cut)
+      return a.fail("the padding cuts off more than there is");
+    else if (low || high)
       g = foldedBack(b, g, axis, b.dim(x, axis), low, high, mirrors);
   }
   return a.give(g);
@@ -82,6 +98,10 @@ LogicalResult windows(AtenNode &a) {
   auto axis = a.axis("dim", 0, rank);
   if (failed(axis))
     return failure();
+  if (b.known(b.dim(g, rank)).value_or(size) != size || size > INT32_MAX || step > INT32_MAX)
+    return a.fail("the windows do not have the size that is stated");
+  Dim last = b.mulDims(b.subDims(b.dim(g, *axis), b.dim(1)), b.dim(step));
+  requireAtMost(b, b.addDims(last, b.dim(size)), (*sizes)[*axis], "elements of windows");
   SmallVector<int64_t> order = allAxes(rank);
   order.insert(order.begin() + *axis + 1, rank);
   g = b.transpose(g, order);
@@ -141,8 +161,9 @@ LogicalResult maskedSource(AtenNode &a) {
   Value taken = b.cast(mask, i64);
   Value place = prim::CumulativeOp::create(b.builder(), b.location(), taken.getType(), K::sum,
                                            taken, 0, true, false);
-  // What is not taken lands behind the end.
-  place = b.select(mask, place, a.extentTensor(count, i64));
+  // What is not taken, or finds no room, lands behind the end.
+  Value end = a.extentTensor(count, i64);
+  place = b.select(mask, b.minimum(place, end), end);
   Value into = b.full({b.addDims(count, b.dim(1))}, 0, b.elem(g));
   Value all = prim::ScatterAlongOp::create(b.builder(), b.location(), into.getType(), S::assign,
                                            into, place, b.reshape(g, flat), 0);

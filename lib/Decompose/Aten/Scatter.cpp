@@ -260,8 +260,10 @@ void giveBags(AtenNode &a, Value table, Value indices, Value offsets, Dim bags, 
       dims.push_back(ShapedType::isDynamic(extent) ? bags : b.dim(extent));
     (void)a.give(i, b.full(dims, 0, i64));
   };
+  if (!wanted(1) && !wanted(2) && !wanted(3))
+    return;
   Dim count = b.dim(indices, 0);
-  Value bag = bagOfEach(b, offsets, count);
+  Value bag = bagOfEach(b, offsets, count, bags);
   Value kept = padding ? b.cast(isOther(a, indices, *padding), i64) : b.full({count}, 1, i64);
   auto scatter = [&](S kind, Value into, Value index, Value what) {
     return prim::ScatterAlongOp::create(b.builder(), b.location(), into.getType(), kind, into,
@@ -290,7 +292,10 @@ void giveBags(AtenNode &a, Value table, Value indices, Value offsets, Dim bags, 
   Value at =
       b.select(b.compare(P::eq, rows, b.take(most, bag, 0)), b.iota(b.dims(rows), 0, i64), last);
   Value first = scatter(S::min, b.full(shape, last), index, at);
-  (void)a.give(3, b.take(b.cast(indices, i64), first, 0));
+  // Of a bag without rows that count, the first row of the table.
+  Value any = b.compare(P::gt, scatter(S::add, b.full({bags}, 0, i64), bag, kept), 0.0);
+  Value row = b.take(b.cast(indices, i64), first, 0);
+  (void)a.give(3, b.select(b.unsqueeze(any, {1}), row, b.scalar(0, i64)));
 }
 
 /// A negative `padding_idx` is none.

@@ -84,8 +84,57 @@ LogicalResult segmentReduce(AtenNode &a) {
   return a.give(b.select(b.compare(P::eq, length, 0.0), nan, mean));
 }
 
+/// Every element gets its segments' gradients times the slope of the reduction; the largest or
+/// smallest ones of a segment share its.
+LogicalResult segmentReduceBackward(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  StringRef how = a.text("reduce");
+  Type wide = a.wide();
+  auto operand = [&](StringRef name) { return a.cast(a.tensor(name), wide); };
+  Value x = operand("data"), g = operand("grad"), out = operand("output");
+  auto axis = a.axis("axis", 0, b.rank(x));
+  if (failed(axis) || b.rank(x) == 0 || b.rank(g) != b.rank(x) || b.rank(out) != b.rank(x))
+    return a.fail("operands differ in rank");
+  auto bounds = boundsOf(a, *axis);
+  if (failed(bounds))
+    return failure();
+  // [before.., segments, positions, after..]
+  int64_t rank = b.rank(x) + 1;
+  Dim positions = b.dim(x, *axis);
+  Value at = alongAxis(b, b.iota({positions}, 0, b.builder().getI64Type()), *axis + 1, rank);
+  auto spread = [&](Value v) { return b.unsqueeze(v, axesFrom(*axis + 1, rank)); };
+  Value inside = b.binary<prim::AndOp>(b.compare(P::ge, at, spread(bounds->start)),
+                                       b.compare(P::lt, at, spread(bounds->end)));
+  Value one = b.scalar(1, wide), zero = b.scalar(0, wide);
+  x = b.unsqueeze(x, {*axis});
+  g = b.unsqueeze(g, {*axis + 1});
+  out = b.unsqueeze(out, {*axis + 1});
+  auto countOf = [&](Value which) {
+    return b.reduce(K::sum, b.cast(which, wide), {*axis + 1}, true);
+  };
+  if (how == "mean") {
+    Value length = b.cast(spread(b.sub(bounds->end, bounds->start)), wide);
+    g = b.div(g, b.maximum(length, 1.0));
+  } else if (how == "max" || how == "min") {
+    Value found = b.binary<prim::OrOp>(b.compare(P::eq, x, out), b.compare(P::ne, x, x));
+    inside = b.binary<prim::AndOp>(inside, found);
+    g = b.div(g, b.maximum(countOf(inside), 1.0));
+  } else if (how == "prod") {
+    // The product of the others, which is no quotient where an element is 0.
+    Value isZero = b.binary<prim::AndOp>(inside, b.compare(P::eq, x, 0.0));
+    Value counts = b.binary<prim::AndOp>(inside, b.logicalNot(isZero));
+    Value rest = b.reduce(K::prod, b.select(counts, x, one), {*axis + 1}, true);
+    rest = b.mul(rest, a.number("initial", 1, wide));
+    Value single = b.select(b.compare(P::eq, countOf(isZero), 1.0), rest, zero);
+    g = b.mul(g, b.select(isZero, single, b.div(out, b.select(isZero, one, x))));
+  }
+  return a.give(b.reduce(K::sum, b.select(inside, g, zero), {*axis}, false));
+}
+
 } // namespace
 
 void tcc::populateAtenSegmentRules(RuleSet &rules) {
-  addRules(rules, {{"segment_reduce", "default", "data", segmentReduce}});
+  addRules(rules,
+           {{"segment_reduce", "default", "data", segmentReduce},
+            {"_segment_reduce_backward", "default", "grad output data", segmentReduceBackward}});
 }

@@ -10,7 +10,7 @@ def slopes(normal, uniform):
         results = []
         for kind, most in (("reflection", 1), ("replication", 0)):
             for rank, padding in ((1, [2, 1]), (1, [0, -1]), (1, [-2, 4 - most]), (2, [1, 2, 0, 3]), (2, [-1, 1, 2, -1]),
-                                  (3, [1, 0, 2, 1, 1, 1])):
+                                  (3, [1, 0, 2, 1, 1, 1]), *([(1, [-5, 7]), (2, [6, -4, -5, 6])] if most == 0 else [])):
                 pad, backward = (getattr(aten, f"{kind}_pad{rank}d{end}") for end in ("", "_backward"))
                 given = x if rank == 3 else x[0, 0] if rank == 1 else x[0]
                 results.append(backward(pad(given, padding) * g, given, padding))
@@ -85,9 +85,7 @@ def slopes(normal, uniform):
     def shared(q, k, v, g):
         """Heads of queries that share those of keys and values."""
         out, sums = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, True)
-        wide = [t.repeat_interleave(3, 1) for t in (k, v)]
-        same, logs = aten._scaled_dot_product_flash_attention_for_cpu(q, *wide, 0.0, True)
-        return [out, sums, *aten._scaled_dot_product_flash_attention_for_cpu_backward(g, q, *wide, same, logs, 0.0, True)]
+        return [out, sums, *aten._scaled_dot_product_flash_attention_for_cpu_backward(g, q, k, v, out, sums, 0.0, True)]
 
     yield "gradients_of_shared_heads", shared, (normal(2, 6, 5, 8), normal(2, 2, 5, 8), normal(2, 2, 5, 8), normal(2, 6, 5, 8))
 
@@ -98,7 +96,7 @@ def slopes(normal, uniform):
             for at in (offsets, even):
                 weights = s if mode == 0 else None
                 out, bag, size, largest = aten._embedding_bag(w, indices, at, False, mode, False, weights, False, 2)
-                results.append(out)
+                results.extend([out, largest] if mode == 2 else [out])
                 results.append(aten._embedding_bag_backward(g, indices, at, bag, size, largest, 6, mode == 1, mode, False, weights, 2))
                 if mode == 0:
                     results.append(aten._embedding_bag_per_sample_weights_backward(g, w, indices, at, bag, mode, 2))
@@ -126,6 +124,18 @@ def slopes(normal, uniform):
         return results
 
     yield "gradients_of_determinants", determinants, (normal(2, 4, 4),)
+
+    def segments(x, lengths):
+        x = torch.cat([x, x[1:2], x[:1] * 0])  # what is largest twice, and a 0
+        results = []
+        for how in ("sum", "mean", "max", "min", "prod"):
+            out = torch.segment_reduce(x, how, lengths=lengths, axis=0)
+            offsets = torch.cat([lengths[:1] * 0, lengths.cumsum(0)])
+            results.extend([aten._segment_reduce_backward(out.cos(), out, x, how, lengths=lengths, axis=0),
+                            aten._segment_reduce_backward(out.sin(), out, x, how, offsets=offsets, axis=0)])
+        return results
+
+    yield "gradients_of_segments", segments, (normal(6, 2), torch.tensor([2, 3, 1, 2]))
 
     def tokens(x):
         import torch.ao.quantization.fx._decomposed  # noqa: F401  defines them
