@@ -34,6 +34,11 @@ struct AheadTile {
     unsigned ring = parts * std::max(stages, 2u) * sliceBytes(bytes, byOwn);
     return parts > 1 ? std::max(ring, parts * rows * columns * bytes) : ring;
   }
+  /// Whether a choice is of such tiles.
+  bool isOf(const ScheduleChoice &s, unsigned bytes, bool byOwn) const {
+    return s.hasTile(rows, columns, depth, int64_t(threads) * parts, across, 1, parts) &&
+           s.sharedBytes == (stages ? sharedBytes(bytes, byOwn) : 0);
+  }
   /// Blocks that a multiprocessor has at once. `shares`: they add up what others left.
   int64_t resident(unsigned bytes, bool byOwn, bool shares) const {
     int64_t all = int64_t(threads) * parts;
@@ -125,7 +130,7 @@ static void forSplits(const AheadTile &t, int64_t tiles, const ProductSizes &siz
 }
 
 double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSizes &sizes,
-                            const GpuArch &arch, double against) {
+                            const GpuArch &arch, double against, const ScheduleChoice *only) {
   // Fitted to 580 schedules of 39 products on an H200, in cycles of a multiprocessor: off by 6 % of
   // those that matter. Issue slots: a multiply-add has one, a read of 16 bytes a bit less; what is
   // brought and lies along k takes more of an element, and what lies across hides. How much of its
@@ -139,7 +144,7 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSiz
   constexpr unsigned kManyThreads = 256;
   constexpr double kSchedulers = 4;
   constexpr int64_t kMostShare = 64, kMostOfRegisters = 8; // blocks
-  // Of what memory has to bring, where parts are more than caches keep.
+  // Of what memory has to bring, where parts are more than the cache keeps: 52 MB cost nothing.
   constexpr double kOfMemory = 0.87, kClock = 1.8e9;
   constexpr AheadTile kTiles[] = {
       {128, 128, 16, 128, 16, 1, 0}, {128, 128, 8, 128, 16, 1, 0}, {128, 128, 16, 256, 16, 1, 0},
@@ -162,7 +167,7 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSiz
     if (!t.stages && !vectors)
       continue;
     if (t.sharedBytes(4, false) > (t.stages ? arch.sharedBytes : 48 << 10) ||
-        (t.stages && !p.copies(t, 4, false)))
+        (t.stages && !p.copies(t, 4, false)) || (only && !t.isOf(*only, 4, false)))
       continue;
     double ownRows = double(t.rows) * t.across / t.threads,
            ownColumns = double(t.columns) / t.across;
@@ -174,6 +179,8 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSiz
                     (t.stages ? kBringCopied : kBring) * alongK / t.threads + kRound;
     forSplits(t, tiles, p.sizes, t.stages ? kMostShare : kMostOfRegisters,
               [&](int64_t split, int64_t rounds) {
+                if (only && split != only->split)
+                  return;
                 int64_t each = llvm::divideCeil(tiles * split, arch.multiprocessors),
                         most = t.resident(4, false, split > 1);
                 auto together = double(std::min(most, each));
@@ -195,12 +202,13 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSiz
                                                                double(arch.multiprocessors * most));
                 double tileBytes = 4.0 * t.rows * t.columns;
                 double work = std::max(latency, together * warps * issued / kSchedulers / used);
-                double cost = kStart + (t.parts > 1 ? kAdd * t.parts : 0) +
-                              waves * (double(rounds) * work + kTile + together * tileBytes * kOut);
+                double adding = t.parts > 1 ? kAdd * t.parts : 0;
+                double cost = kStart + waves * (double(rounds) * work + kTile + adding +
+                                                together * tileBytes * kOut);
                 if (split > 1)
                   cost += kMeeting + double(each + split) * tileBytes / kL2;
                 double parts = split > 1 ? double(tiles * split) * tileBytes : 0;
-                if (parts >= double(arch.l2Bytes) * 0.5)
+                if (parts >= double(arch.l2Bytes))
                   cost += 2 * parts * kClock / (kOfMemory * double(arch.bytesPerSecond));
                 if (cost >= least)
                   return;
@@ -211,8 +219,8 @@ double device::aheadProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSiz
   return least < against ? least : 0;
 }
 
-bool device::unitsProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSizes &sizes,
-                          const GpuArch &arch) {
+double device::unitsProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSizes &sizes,
+                            const GpuArch &arch, const ScheduleChoice *only) {
   // Of f64 on an H200, fitted to 145 schedules of eleven products: multiply-adds of a
   // multiprocessor in a cycle, and what reads of shared memory take beside them; more where it has
   // four warps, or eight; what 16 of k take to come. Then as above.
@@ -226,11 +234,12 @@ bool device::unitsProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSizes
                                   {32, 32, 16, 128, 8, 1, 5}};
   Problem p(dot, sizes, Float64Type::get(dot.getContext()), arch);
   if (!p.known())
-    return false;
+    return 0;
   double least = 0;
   for (const AheadTile &t : kTiles) {
     int64_t tiles = p.tiles(t);
-    if (t.sharedBytes(8, true) > arch.sharedBytes || !p.copies(t, 2, true))
+    if (t.sharedBytes(8, true) > arch.sharedBytes || !p.copies(t, 2, true) ||
+        (only && !t.isOf(*only, 8, true)))
       continue;
     // A warp reads its rows and columns at each k, 16 elements at once.
     double warps = t.threads / GpuArch::warp, ownRows = 8.0 * t.rows * t.across / t.threads,
@@ -238,6 +247,8 @@ bool device::unitsProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSizes
     double work = t.rows * t.columns * t.depth / kMultiply +
                   kRead * warps * (ownRows + ownColumns) * t.depth / 16;
     forSplits(t, tiles, p.sizes, kMostShare, [&](int64_t split, int64_t rounds) {
+      if (only && split != only->split)
+        return;
       int64_t each = llvm::divideCeil(tiles * split, arch.multiprocessors),
               most = t.resident(8, true, split > 1);
       auto together = double(std::min(most, each));
@@ -256,5 +267,5 @@ bool device::unitsProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSizes
       choose(s, t, split, tiles, 8, true);
     });
   }
-  return least != 0;
+  return least;
 }

@@ -17,12 +17,13 @@ unsigned aheadBlocks(int64_t threads, unsigned words, bool shares);
 unsigned residentProducts(kernel::LaunchOp launch, Schedule schedule, const GpuArch &arch);
 
 /// A tile of a product of f32 that costs less than `against`, in cycles; gives what it costs, or 0
-/// with nothing chosen.
+/// with nothing chosen. `only`: the one kernel that is looked at.
 double aheadProduct(ScheduleChoice &choice, prim::DotOp dot, const ProductSizes &sizes,
-                    const GpuArch &arch, double against);
+                    const GpuArch &arch, double against, const ScheduleChoice *only);
 
-/// A tile of a product of f64 for matrix units; false, with nothing chosen, where there is none.
-bool unitsProduct(ScheduleChoice &choice, prim::DotOp dot, const ProductSizes &sizes,
-                  const GpuArch &arch);
+/// A tile of a product of f64 for matrix units, and what it costs; 0, with nothing chosen, where
+/// there is none.
+double unitsProduct(ScheduleChoice &choice, prim::DotOp dot, const ProductSizes &sizes,
+                    const GpuArch &arch, const ScheduleChoice *only);
 
 } // namespace tcc::codegen::device

@@ -7,11 +7,13 @@
 // matrix of its own or a part of k.
 //
 //===----------------------------------------------------------------------===//
+#include "ExactProductSchedule.h"
 #include "AheadProductSchedule.h"
 #include "MatrixTile.h"
 #include "OperandTile.h"
 #include "ScheduleChoice.h"
-#include "llvm/ADT/MapVector.h"
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace tcc;
@@ -23,8 +25,7 @@ static bool liesAlong(Value operand, ArrayRef<int64_t> axes) {
   return !axes.empty() && axes.back() == innermostAxis(operand);
 }
 
-/// Whether both operands of a product lie along what is summed, which is not short.
-static bool lieAlongSums(Operation *op, const ProductSizes &sizes) {
+bool device::lieAlongSums(Operation *op, const ProductSizes &sizes) {
   constexpr int64_t kShort = 128; // elements of k
   auto dot = dyn_cast<prim::DotOp>(op);
   return dot && sizes.inner >= kShort && liesAlong(dot.getLhs(), dot.getLhsContract()) &&
@@ -150,9 +151,9 @@ static bool readsMemory(prim::DotOp dot) {
 
 /// The tile of a matrix product of numbers of 32 bits, and the parts of k that groups of a block's
 /// threads have and that blocks have: what is multiplied and what is waited for. Gives what that
-/// costs; 0 where nothing is known of it.
+/// costs; 0 where nothing is known of it. `only`: the one kernel that is looked at.
 static double tileProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSizes &sizes,
-                          const GpuArch &arch) {
+                          const GpuArch &arch, const ScheduleChoice *only) {
   // Fitted to 270 schedules of 20 products of f32 on an H200, then to 82 of six others where one
   // warp of a scheduler is alone and where memory is waited for. In cycles of a multiprocessor.
   // What its blocks do in a round: multiply-adds, of which each of four schedulers has 32 lanes,
@@ -188,6 +189,8 @@ static double tileProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSizes
     int64_t bytes = 4 * std::max(2 * parts * slice, parts > 1 ? parts * sums : 0);
     if (tiles == 0 || threads > kThreads || bytes > kStatic || (parts > 1 && parts >= slices))
       return;
+    if (only && !only->hasTile(tile.rows, tile.columns, depth, threads, 0, 1, parts))
+      return;
     bool large = tile.side() == 8;
     unsigned registers = !large ? 64 : tile.threads == kThreads ? 128 : 168;
     int64_t most = std::max<int64_t>(
@@ -206,6 +209,8 @@ static double tileProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSizes
         break;
       if (among > 1 && (among - 1) * rounds >= slices)
         continue; // a block would have none
+      if (only && split != only->split)
+        continue;
       int64_t each = llvm::divideCeil(tiles * split, arch.multiprocessors);
       auto together = double(std::min(most, each)), warps = double(threads) / GpuArch::warp;
       double schedulers =
@@ -246,9 +251,10 @@ static double tileProduct(ScheduleChoice &s, prim::DotOp dot, const ProductSizes
 }
 
 /// Tiles for groups of a block's threads, which have matrices of their own or parts of k, where
-/// that surely costs less than `against`. Gives what the choice costs.
+/// that surely costs less than `against`. Gives what the choice costs. `only`: the one kernel that
+/// is looked at.
 static double groupProduct(ScheduleChoice &s, const ProductSizes &sizes, const GpuArch &arch,
-                           double against) {
+                           double against, const ScheduleChoice *only) {
   // Fitted to 33 products of f32 on an H200, in 2 to 43 ways each: the choice takes up to 1.17
   // times as long as the best. Cycles of a slice, for a thread of 16 sums and by what all blocks of
   // a multiprocessor multiply and read; of a tile beside.
@@ -272,6 +278,9 @@ static double groupProduct(ScheduleChoice &s, const ProductSizes &sizes, const G
     bool keeps = rounds == 1 || tile.rows + tile.columns <= tile.threads / 4 * 9;
     if (threads < (sharesSmall ? kFewest / 2 : kFewest) || threads > kThreads || bytes > kStatic ||
         !keeps)
+      return;
+    if (only && (only->split > 1 ||
+                 !only->hasTile(tile.rows, tile.columns, kDepth, threads, 0, matrices, parts)))
       return;
     int64_t blocks = int64_t(llvm::divideCeil(sizes.batch, matrices)) *
                      int64_t(llvm::divideCeil(sizes.rows, tile.rows)) *
@@ -305,12 +314,11 @@ static double groupProduct(ScheduleChoice &s, const ProductSizes &sizes, const G
       if (groups > 1 && groups * kDepth < 2 * sizes.inner)
         consider(tile, 1, groups);
     }
-  return least < against * kSurely ? least : against;
+  return least < against * kSurely ? least : std::isinf(against) ? 0 : against;
 }
 
-/// The same of a product of such sizes.
-static void scheduleExact(ScheduleChoice &s, kernel::LaunchOp launch, const ProductSizes &sizes,
-                          const GpuArch &arch) {
+double device::scheduleExact(ScheduleChoice &s, kernel::LaunchOp launch, const ProductSizes &sizes,
+                             const GpuArch &arch, const ScheduleChoice *only) {
   constexpr int64_t kLarge = 128, kShort = 512;
   constexpr double kSurely = 1.25; // of estimates that were fitted apart
   // What the older ones leave out: what begins and ends, and what is stored, by byte.
@@ -323,25 +331,29 @@ static void scheduleExact(ScheduleChoice &s, kernel::LaunchOp launch, const Prod
   Type sum = computeType(sumType(result.getElementType()));
   auto dot = dyn_cast<prim::DotOp>(op);
   if (sum.getIntOrFloatBitWidth() > 32) {
-    if (dot && sumsOnUnits(sum, arch) && unitsProduct(s, dot, sizes, arch))
-      return;
+    double cost = dot && sumsOnUnits(sum, arch) ? unitsProduct(s, dot, sizes, arch, only) : 0;
+    if (cost > 0 || only)
+      return cost;
     s.depth = sumsOnUnits(sum, arch) ? 16 : 8;
     splitProduct(s, launch, arch);
-    return;
+    return 0;
   }
-  double cost = dot && readsMemory(dot) ? tileProduct(s, dot, sizes, arch) : 0;
-  if (cost > 0) {
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  double cost = dot && readsMemory(dot) ? tileProduct(s, dot, sizes, arch, only) : 0;
+  if (cost > 0 || only) {
     // What smaller tiles were fitted to has short sums.
     if (sizes.inner <= kShort)
-      cost = groupProduct(s, sizes, arch, cost);
-    if (llvm::all_of(op->getOperandTypes(), [](Type type) {
-          return cast<RankedTensorType>(type).getElementType().isF32();
+      cost = groupProduct(s, sizes, arch, cost > 0 ? cost : kAny, only);
+    if (cost > 0)
+      cost = kSurely * (cost + kStart +
+                        kOut * 4 * double(sizes.batch * sizes.rows * sizes.columns) /
+                            double(arch.multiprocessors));
+    if (llvm::any_of(op->getOperandTypes(), [](Type type) {
+          return !cast<RankedTensorType>(type).getElementType().isF32();
         }))
-      aheadProduct(s, dot, sizes, arch,
-                   kSurely * (cost + kStart +
-                              kOut * 4 * double(sizes.batch * sizes.rows * sizes.columns) /
-                                  double(arch.multiprocessors)));
-    return;
+      return cost;
+    double ahead = aheadProduct(s, dot, sizes, arch, cost > 0 ? cost : kAny, only);
+    return ahead > 0 ? ahead : cost;
   }
   int64_t columns = result.getRank() ? result.getShape().back() : 1;
   if (auto conv = dyn_cast<prim::ConvOp>(op))
@@ -352,11 +364,11 @@ static void scheduleExact(ScheduleChoice &s, kernel::LaunchOp launch, const Prod
   else
     cost = splitProduct(s, launch, arch);
   if (cost > 0)
-    groupProduct(s, sizes, arch, cost);
+    groupProduct(s, sizes, arch, cost, nullptr);
+  return 0;
 }
 
-/// What is known of a matrix product of weights, or of others, whose rows alone are open.
-static std::optional<ProductSizes> openRows(kernel::LaunchOp launch, const GpuArch &arch) {
+std::optional<ProductSizes> device::openExactRows(kernel::LaunchOp launch, const GpuArch &arch) {
   auto dot = dyn_cast<prim::DotOp>(productOf(launch));
   if (!dot || !readsMemory(dot) || !isEpilogue(launch, dot))
     return std::nullopt;
@@ -371,91 +383,10 @@ static std::optional<ProductSizes> openRows(kernel::LaunchOp launch, const GpuAr
 void device::scheduleExactProduct(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   constexpr int64_t kMany = 4096; // of open rows, beyond those of scheduleFewExactRows
   ProductSizes sizes = ProductSizes::of(productOf(launch));
-  if (std::optional<ProductSizes> open = openRows(launch, arch)) {
+  if (std::optional<ProductSizes> open = openExactRows(launch, arch)) {
     sizes = *open;
     sizes.rows = kMany;
     sizes.shares = false;
   }
   scheduleExact(s, launch, sizes, arch);
-}
-
-/// Whether indices of a launch fit into 32 bits in runs of up to so many open rows of its product.
-static bool fitsWords(kernel::LaunchOp launch, int64_t rows) {
-  constexpr int64_t kMost = int64_t(1) << 30;
-  // An extent that is open is part of the rows, unless an operator says otherwise.
-  auto fits = [&](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor)
-      return !type.isInteger(64);
-    int64_t elements = tensor.getNumDynamicDims() ? rows : 1;
-    for (int64_t extent : tensor.getShape())
-      elements *= ShapedType::isDynamic(extent) ? 1 : std::min(extent, kMost);
-    return tensor.getNumDynamicDims() < 2 && elements < kMost;
-  };
-  auto keepsRows = [](Operation &op) {
-    if (op.getNumResults() != 1 || isa<prim::DotOp, prim::BroadcastOp, prim::ReshapeOp>(op))
-      return true;
-    auto result = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-    return llvm::all_of(op.getOperandTypes(), [&](Type type) {
-      auto tensor = dyn_cast<RankedTensorType>(type);
-      return tensor && result && tensor.getShape() == result.getShape();
-    });
-  };
-  return llvm::all_of(launch->getOperandTypes(), fits) &&
-         llvm::all_of(launch.getBody().front(), [&](Operation &op) {
-           return keepsRows(op) && llvm::all_of(op.getResultTypes(), fits);
-         });
-}
-
-SmallVector<FewRows> device::scheduleFewExactRows(kernel::LaunchOp launch, Schedule many,
-                                                  const GpuArch &arch) {
-  // Runs of up to so many rows take what is best for as many: warps over columns the fewest, where
-  // operands lie along what is summed; then those of so many more each, up to a limit.
-  constexpr unsigned kSkinny[] = {1, 4, 8};
-  constexpr std::pair<int64_t, int64_t> kTypical[] = {
-      {16, 32}, {32, 64}, {64, 1024}, {128, 2048}, {256, 4096}};
-  constexpr int64_t kMost = int64_t(1) << 20, kMostScratch = 32 << 20;
-  std::optional<ProductSizes> sizes = openRows(launch, arch);
-  if (!sizes)
-    return {};
-  SmallVector<std::pair<ScheduleChoice, int64_t>> choices;
-  if (lieAlongSums(productOf(launch), *sizes))
-    for (unsigned rows : kSkinny) {
-      sizes->rows = rows;
-      scheduleSkinny(choices.emplace_back(ScheduleChoice(), rows).first, launch, *sizes, arch);
-      choices.back().first.depth = rows;
-    }
-  int64_t rows = 0;
-  for (auto [step, last] : kTypical)
-    while (rows < last) {
-      sizes->rows = rows += step;
-      ScheduleChoice &choice = choices.emplace_back(ScheduleChoice(), rows).first;
-      scheduleExact(choice, launch, *sizes, arch);
-      if (choice.scratchBytes <= kMostScratch)
-        continue;
-      ProductSizes alone = *sizes; // runs of few rows would have that memory in vain
-      alone.shares = false;
-      choice = ScheduleChoice();
-      scheduleExact(choice, launch, alone, arch);
-    }
-  // Indices of many are words as well, up to where some no longer fit.
-  int64_t words = kMost;
-  while (words > rows && !fitsWords(launch, words))
-    words /= 2;
-  if (words > rows)
-    choices.push_back({ScheduleChoice(many), words});
-  // Those that differ in the memory alone that blocks meet in are one kernel, with the most.
-  auto without = [&](ScheduleChoice choice) {
-    choice.scratchBytes = 0;
-    return choice.attr(launch.getContext());
-  };
-  llvm::MapVector<Schedule, unsigned> scratch;
-  for (auto &[choice, rows] : choices) {
-    choice.indexBits = fitsWords(launch, rows) ? 32 : many.getIndexBits();
-    unsigned &most = scratch[without(choice)];
-    most = std::max(most, choice.scratchBytes);
-  }
-  for (auto &[choice, rows] : choices)
-    choice.scratchBytes = scratch[without(choice)];
-  return schedulesByRows(choices, sizes->batch * sizes->columns, many);
 }

@@ -32,6 +32,13 @@ struct ScheduleChoice {
         indexBits(s.getIndexBits()), resident(s.getResident()), nextEarly(s.getNextEarly()),
         nextBeside(s.getNextBeside()), beside(s.getBeside()) {}
 
+  /// Whether the tiles of an exact product are such ones.
+  bool hasTile(int64_t rowsOf, int64_t columnsOf, int64_t depthOf, int64_t threadsOf,
+               int64_t alongRow, int64_t matrices, int64_t parts) const {
+    return rows == rowsOf && columns == columnsOf && depth == depthOf && threads == threadsOf &&
+           rowThreads == alongRow && lanes == matrices && vectors == parts;
+  }
+
   Schedule attr(mlir::MLIRContext *context) const {
     return Schedule::get(context, form, threads, lanes, vectors, rowThreads, kept, rows, columns,
                          depth, sharedBytes, mostBlocks, split, scratchBytes, indexBits, resident,
