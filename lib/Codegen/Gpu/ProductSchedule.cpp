@@ -172,17 +172,17 @@ void device::scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp
                               const GpuArch &arch, bool tf32) {
   // Of the other templates' estimate, which counts what is read and written; that of mma.sync
   // does not.
-  constexpr double kSurely = 0.4;
+  constexpr double kSurelyOfProducts = 0.43, kSurelyOfWindows = 0.4;
   ScheduleChoice start = all.pop_back_val(), mma = start, general = start;
   auto product = arch.matrixUnit != MatrixUnit::None ? mmaProduct(launch, tf32) : std::nullopt;
   double wgmmaCost = scheduleWgmmas(all, start, launch, arch, tf32);
+  double surely = isa<prim::ConvOp>(productOf(launch)) ? kSurelyOfWindows : kSurelyOfProducts;
   double mmaCost =
       product ? scheduleMma(mma, *product, gathersColumns(productOf(launch), *product), arch) : 0;
   // Measured: small matrices of a batch as well (96 of 64^3 2.3 us by mma.sync, and 1.7). Of open
   // rows each estimate takes a number of tiles of its own.
   bool open = isa<prim::DotOp>(productOf(launch)) && ProductSizes::of(productOf(launch)).rows < 0;
-  bool mmaFirst =
-      wgmmaCost && mmaCost < kSurely * wgmmaCost && !isBatch(productOf(launch)) && !open;
+  bool mmaFirst = wgmmaCost && mmaCost < surely * wgmmaCost && !isBatch(productOf(launch)) && !open;
   if (product)
     all.insert(mmaFirst ? all.begin() : all.end(), mma);
   bool sharesInner = false;
