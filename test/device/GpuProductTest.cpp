@@ -150,3 +150,26 @@ TEST_CASE("wgmma: operands of 32 bits that lie along columns come out of registe
     checkAssembles(ptx, arch);
   }
 }
+
+TEST_CASE("wgmma: rows of a tile that has few come in small boxes") {
+  const GpuArch &arch = *GpuArch::find("sm_90a");
+  // Copies into shared memory and tensor maps of a product of so many rows, tile after tile.
+  auto countsOf = [&](const std::string &rows) {
+    std::string x = "tensor<" + rows + "x768xbf16>", y = "tensor<" + rows + "x3072xbf16>";
+    std::string text = function("%a: " + x + ", %w: tensor<3072x768xbf16>", y,
+                                "%y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (" + x +
+                                    ", tensor<3072x768xbf16>) -> " + y);
+    std::string ptx = ptxOf(text, arch, codegen::device::Form::Wgmma);
+    INFO(ptx);
+    checkAssembles(ptx, arch);
+    auto count = [&](llvm::StringRef what) { return llvm::StringRef(ptx).count(what); };
+    return std::pair(count("cp.async.bulk.tensor.2d.shared::cluster"), count(".param .align 64"));
+  };
+  auto whole = countsOf("4096"), nearly = countsOf("4090"), part = countsOf("4000"),
+       open = countsOf("?");
+  CHECK(nearly == whole);
+  CHECK(part.first > whole.first);
+  CHECK(part.second == whole.second + 1);
+  CHECK(open.first > whole.first);
+  CHECK(open.second == part.second);
+}

@@ -363,5 +363,10 @@ SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launc
       maps.back().index = product.residual.getArgNumber();
     }
   }
+  if (product.hasPartTile(s.getRows()))
+    maps.push_back({false,
+                    product.leftRows.getArgNumber(),
+                    {rows, b.getIndexAttr(product.inner)},
+                    {MatrixProduct::partBox, MatrixTile::depth}});
   return maps;
 }

@@ -51,7 +51,9 @@ static LLVM::LLVMFunctionType kernelType(kernel::LaunchOp launch, bool scratch,
 static unsigned countTensorMaps(kernel::LaunchOp launch, Schedule schedule) {
   if (schedule.getForm() == Form::WgmmaAttention)
     return BoxedAttention::tensorMaps;
-  return schedule.getForm() == Form::Wgmma ? scheduledMatrices(launch, schedule).tensorMaps() : 0;
+  return schedule.getForm() == Form::Wgmma
+             ? scheduledMatrices(launch, schedule).tensorMaps(schedule.getRows())
+             : 0;
 }
 
 /// Tensor maps are read where they lie among the parameters.

@@ -135,6 +135,19 @@ SmallVector<Value> MatrixProduct::rightAt(ImplicitLocOpBuilder &b, Value firstRo
   return place;
 }
 
+bool MatrixProduct::hasPartTile(unsigned tileRows) const {
+  if (window)
+    return false;
+  int64_t all = 1;
+  for (int64_t extent : tensorType(rows()).getShape().take_front(rowAxes)) {
+    if (ShapedType::isDynamic(extent))
+      return true;
+    all *= extent;
+  }
+  int64_t own = all % tileRows, boxes = llvm::divideCeil(own, partBox);
+  return own && tileRows - own > rowsOfBox * boxes;
+}
+
 int64_t MatrixProduct::elementUnits() const {
   return std::max<int64_t>(1, tensorType(right).getElementTypeBitWidth() / 16);
 }

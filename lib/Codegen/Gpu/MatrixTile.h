@@ -46,8 +46,16 @@ struct MatrixProduct {
   int64_t elementUnits() const; ///< of an element of the right operand that lies in rows
   int64_t steps() const;        ///< of the result's sums, MatrixTile::depth units of k each
   WgmmaInstruction instruction(unsigned columns) const;
-  /// Of the operands; of the result if it is copied, and of what is added to it.
-  unsigned tensorMaps() const { return resultBytes ? 3 + unsigned(!!residual) : 2; }
+  /// Rows of a box of the last tile where that has fewer rows than others (LeftSlices.h). One more
+  /// takes as long as so many rows past the last one (H200: 25 cycles, and six a row).
+  static constexpr unsigned partBox = 16, rowsOfBox = 4;
+  /// Whether the last tile of so many rows may have so few that small boxes bring them.
+  bool hasPartTile(unsigned tileRows) const;
+  /// Of the operands; of the result if it is copied, and of what is added to it; last, where a tile
+  /// of so many rows may have fewer, of left in small boxes.
+  unsigned tensorMaps(unsigned tileRows) const {
+    return (resultBytes ? 3 + unsigned(!!residual) : 2) + unsigned(hasPartTile(tileRows));
+  }
 };
 
 /// Whether the one result of a launch is computed from `product` and other things point by point,

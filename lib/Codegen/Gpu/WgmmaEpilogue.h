@@ -52,7 +52,7 @@ private:
   void storeHalves(mlir::Value slab, unsigned j, llvm::ArrayRef<mlir::Value> pairs);
   void storePairs(mlir::Value slab, unsigned block, llvm::ArrayRef<mlir::Value> pairs);
   mlir::Value tensorMap(unsigned which) {
-    return f.function.getArgument(f.function.getNumArguments() - p.tensorMaps() + which);
+    return f.function.getArgument(f.function.getNumArguments() - p.tensorMaps(t.rows) + which);
   }
 
   const MatrixProduct &p;

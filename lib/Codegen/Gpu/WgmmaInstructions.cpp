@@ -178,8 +178,12 @@ void device::arriveAtBarrier(ImplicitLocOpBuilder &b, Value barrier) {
 }
 
 void device::expectBytes(ImplicitLocOpBuilder &b, Value barrier, int64_t bytes) {
-  NVVM::MBarrierArriveExpectTxOp::create(b, Type(), barrier, constant32(b, bytes),
-                                         NVVM::MemScopeKind::CTA, false, Value());
+  expectBytes(b, barrier, constant32(b, bytes));
+}
+
+void device::expectBytes(ImplicitLocOpBuilder &b, Value barrier, Value bytes) {
+  NVVM::MBarrierArriveExpectTxOp::create(b, Type(), barrier, bytes, NVVM::MemScopeKind::CTA, false,
+                                         Value());
 }
 
 void device::copyWindow(ImplicitLocOpBuilder &b, Value to, Value map, ValueRange place,

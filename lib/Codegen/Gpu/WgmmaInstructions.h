@@ -72,6 +72,7 @@ void awaitBarrier(mlir::ImplicitLocOpBuilder &b, mlir::Value barrier, mlir::Valu
 void arriveAtBarrier(mlir::ImplicitLocOpBuilder &b, mlir::Value barrier);
 /// Arrives; the phase does not end before copies have brought `bytes` more.
 void expectBytes(mlir::ImplicitLocOpBuilder &b, mlir::Value barrier, int64_t bytes);
+void expectBytes(mlir::ImplicitLocOpBuilder &b, mlir::Value barrier, mlir::Value bytes);
 /// Starts the copy of a box to shared memory. `place`: innermost axis first.
 void copyBox(mlir::ImplicitLocOpBuilder &b, mlir::Value to, mlir::Value map, mlir::ValueRange place,
              mlir::Value barrier);

@@ -21,6 +21,7 @@
 // stay in the L2 cache.
 //
 //===----------------------------------------------------------------------===//
+#include "LeftSlices.h"
 #include "WgmmaEpilogue.h"
 #include "WordArithmetic.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -60,7 +61,7 @@ private:
   Place skipTile(Place place);
   std::pair<Value, Value> tileAt(Value number);
   Value tensorMap(unsigned which) {
-    return f.function.getArgument(f.function.getNumArguments() - p.tensorMaps() + which);
+    return f.function.getArgument(f.function.getNumArguments() - p.tensorMaps(t.rows) + which);
   }
 
   void prepare();
@@ -86,6 +87,7 @@ private:
   Value tid, warp, block, grid;
   Value tilesDown, tilesAcross, tiles, steps;
   Value leads, consumer;
+  std::optional<LeftSlices> leftSlices;  ///< not of windows
   std::optional<WgmmaEpilogue> epilogue; ///< of the threads that multiply
 };
 
@@ -131,11 +133,16 @@ void WgmmaEmitter::prepare() {
     rowExtents.push_back(f.e.extent(p.rows(), i));
   Value rows32 = arith::IndexCastUIOp::create(b, b.getI32Type(), f.volume(rowExtents));
   tilesDown = div(add(rows32, c(t.rows - 1)), c(t.rows));
+  if (!p.window) {
+    unsigned maps = p.tensorMaps(t.rows);
+    Value part = p.hasPartTile(t.rows) ? tensorMap(maps - 1) : Value();
+    leftSlices.emplace(f, t.rows, rows32, tensorMap(0), part);
+  }
   tilesAcross = c(llvm::divideCeil(p.columns, t.columns));
   tiles = mul(tilesDown, tilesAcross);
   steps = c(p.steps());
   f.when(equal(tid, c(0)), [&] {
-    for (unsigned i = 0; i < p.tensorMaps(); ++i)
+    for (unsigned i = 0; i < p.tensorMaps(t.rows); ++i)
       prefetchMap(b, tensorMap(i));
     for (unsigned i = 0; i < t.stages; ++i) {
       NVVM::MBarrierInitOp::create(b, full(c(i)), c(1), Value());
@@ -223,13 +230,16 @@ void WgmmaEmitter::fetchStage(ValueRange window, Value firstRow, Value firstColu
     ConvolutionWindow::Copies copies = p.window->copiesAt(f, window, firstColumn, step);
     return copyWindow(b, left, tensorMap(0), copies.image, copies.taps, barrier);
   }
-  copyBox(b, left, tensorMap(0), {mul(step, c(MatrixTile::depth)), firstRow}, barrier);
+  leftSlices->copy(left, mul(step, c(MatrixTile::depth)), firstRow, barrier);
 }
 
 /// The right operand's slice of a stage, whose barrier then expects all of the stage.
 void WgmmaEmitter::fetchRight(Value firstRow, Value firstColumn, Value step, Value stage) {
   Value barrier = full(stage);
-  expectBytes(b, barrier, t.stageBytes());
+  if (p.window)
+    expectBytes(b, barrier, t.stageBytes());
+  else
+    expectBytes(b, barrier, add(leftSlices->bytes(firstRow), c(t.stageBytes() - t.leftBytes())));
   Value right = add(mul(stage, c(t.stageBytes())), c(t.leftBytes()));
   if (p.window)
     return copyBox(b, sharedAt(right), tensorMap(1), p.window->filtersAt(f, firstColumn, step),

@@ -42,6 +42,9 @@ void WgmmaTileEmitter::prepare() {
   rows = f.volume(p.rows);
   if (m.matrixRows)
     rows = f.e.mulIndex(f.volume(p.batch), rows);
+  if (!m.window)
+    leftSlices.emplace(f, t.rows, to32(rows), tensorMap(0),
+                       m.hasPartTile(t.rows) ? tensorMap(2) : Value());
   Value block = NVVM::BlockIdXOp::create(b, b.getI32Type());
   rank = split == 1 ? c(0) : Value(arith::RemUIOp::create(b, block, c(split)));
   Value number = split == 1 ? block : Value(arith::DivUIOp::create(b, block, c(split)));
@@ -54,8 +57,8 @@ void WgmmaTileEmitter::prepare() {
   if (m.steps() % each)
     steps = arith::MinUIOp::create(b, steps, arith::SubIOp::create(b, c(m.steps()), firstStep));
   f.when(equal(tid, c(0)), [&] {
-    prefetchMap(b, tensorMap(0));
-    prefetchMap(b, tensorMap(1));
+    for (unsigned i = 0; i < m.tensorMaps(t.rows); ++i)
+      prefetchMap(b, tensorMap(i));
     for (unsigned i = 0; i < t.stages; ++i) {
       NVVM::MBarrierInitOp::create(b, full(c(i)), c(1), Value());
       if (wraps())
@@ -108,7 +111,10 @@ void WgmmaTileEmitter::fetchRight(Value step, Value stage) {
   step = add(firstStep, step);
   Value barrier = full(stage),
         right = bytesBehind(shared, add(mul(stage, t.stageBytes()), c(t.leftBytes())));
-  expectBytes(b, barrier, t.stageBytes());
+  if (!m.window)
+    expectBytes(b, barrier, add(leftSlices->bytes(firstRow), c(t.stageBytes() - t.leftBytes())));
+  else
+    expectBytes(b, barrier, t.stageBytes());
   if (m.window)
     return copyBox(b, right, tensorMap(1), m.window->filtersAt(f, firstColumn, step), barrier);
   if (m.rightByColumns)
@@ -129,7 +135,7 @@ void WgmmaTileEmitter::fetchLeft(ValueRange window, Value step, Value stage) {
     ConvolutionWindow::Copies copies = m.window->copiesAt(f, window, firstColumn, step);
     return copyWindow(b, left, tensorMap(0), copies.image, copies.taps, barrier);
   }
-  copyBox(b, left, tensorMap(0), {mul(step, MatrixTile::depth), firstRow}, barrier);
+  leftSlices->copy(left, mul(step, MatrixTile::depth), firstRow, barrier);
 }
 
 //===----------------------------------------------------------------------===//

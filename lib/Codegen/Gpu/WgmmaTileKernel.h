@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "EpilogueOperands.h"
+#include "LeftSlices.h"
 #include "Product.h"
 #include "WgmmaInstructions.h"
 #include "WgmmaTile.h"
@@ -40,7 +41,7 @@ private:
   /// Whether a stage is filled a second time.
   bool wraps() const { return each > t.stages; }
   Value tensorMap(unsigned which) {
-    return f.function.getArgument(f.function.getNumArguments() - 2 + which);
+    return f.function.getArgument(f.function.getNumArguments() - m.tensorMaps(t.rows) + which);
   }
   std::pair<Value, Value> next(Value stage, Value parity);
 
@@ -87,6 +88,7 @@ private:
   Value tid, warp, lane, rank;
   Value firstRow, firstColumn, firstStep, steps; ///< of the block
   Value rows;                                    ///< of the result, index
+  std::optional<LeftSlices> leftSlices;          ///< not of windows
   unsigned lanes = 1;                            ///< neighbouring columns that a thread finishes
   llvm::SmallVector<EarlyOperand> earlyOperands;
   llvm::SmallVector<Value> earlyValues; ///< as earlyTypes
