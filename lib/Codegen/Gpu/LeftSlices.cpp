@@ -14,7 +14,8 @@ constexpr int64_t kRowBytes = MatrixTile::depth * 2, kBox = MatrixProduct::partB
 Value LeftSlices::rowsOfBoxes(Value firstRow) {
   Value own = smaller(sub(rows, firstRow), c(tileRows));
   Value boxes = div(add(own, c(kBox - 1)), c(kBox)), missing = sub(c(tileRows), own);
-  Value inOne = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, missing, mul(boxes, MatrixProduct::rowsOfBox));
+  Value inOne = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, missing,
+                                      mul(boxes, MatrixProduct::rowsOfBox));
   return arith::SelectOp::create(b, inOne, c(0), mul(boxes, kBox));
 }
 

@@ -1,9 +1,9 @@
 //===- LeftSlices.h - Rows of a product on their way to wgmma ----*- C++ -*-===//
 //
-// Internal to lib/Codegen/Gpu. A slice of left's rows comes to a tile in one box. Rows past the last
-// one would be filled with zeros, which takes longer than to bring others: so a tile that has much
-// fewer rows gets them in small boxes. What lies in the place of the others then is multiplied and
-// never stored.
+// Internal to lib/Codegen/Gpu. A slice of left's rows comes to a tile in one box. Rows past the
+// last one would be filled with zeros, which takes longer than to bring others: so a tile that has
+// much fewer rows gets them in small boxes. What lies in the place of the others then is multiplied
+// and never stored.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -71,9 +71,8 @@ SmallVector<FewRows> device::scheduleFewExactRows(kernel::LaunchOp launch, Sched
   for (auto [step, last] : kTypical)
     while (rows < last)
       ways.push_back(wayAt(nullptr, rows += step));
-  shareKernels(ways, many, kWorse, kKernels, [&](const ScheduleChoice &only, int64_t rows) {
-    return wayAt(&only, rows);
-  });
+  shareKernels(ways, many, kWorse, kKernels,
+               [&](const ScheduleChoice &only, int64_t rows) { return wayAt(&only, rows); });
   SmallVector<std::pair<ScheduleChoice, int64_t>> choices;
   if (lieAlongSums(productOf(launch), *sizes))
     for (unsigned few : kSkinny) {

@@ -80,9 +80,8 @@ void device::shareKernels(MutableArrayRef<RowsWay> ways, Schedule many, double w
     kernels[withoutScratch(way.choice, context)].choice = way.choice;
   for (auto &[schedule, kernel] : kernels)
     for (const RowsWay &way : ways)
-      kernel.ways.push_back(withoutScratch(way.choice, context) == schedule
-                                ? way
-                                : costAt(kernel.choice, way.rows));
+      kernel.ways.push_back(
+          withoutScratch(way.choice, context) == schedule ? way : costAt(kernel.choice, way.rows));
   auto all = llvm::to_vector(llvm::make_second_range(kernels));
   Served taken = fewKernels(all, ways, worse);
   while (taken.size() > most && worse < kWorst)

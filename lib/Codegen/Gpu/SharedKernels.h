@@ -21,8 +21,7 @@ Schedule withoutScratch(ScheduleChoice choice, mlir::MLIRContext *context);
 /// Replaces the best of each number of rows by one of few kernels that cost up to `worse` times as
 /// much, of which that of `many` is there anyway; more where there would be more than `most`
 /// kernels. `costAt`: a kernel for a number of rows; without a cost where it cannot have it.
-void shareKernels(
-    llvm::MutableArrayRef<RowsWay> ways, Schedule many, double worse, unsigned most,
-    llvm::function_ref<RowsWay(const ScheduleChoice &kernel, int64_t rows)> costAt);
+void shareKernels(llvm::MutableArrayRef<RowsWay> ways, Schedule many, double worse, unsigned most,
+                  llvm::function_ref<RowsWay(const ScheduleChoice &kernel, int64_t rows)> costAt);
 
 } // namespace tcc::codegen::device
