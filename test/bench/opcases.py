@@ -351,4 +351,5 @@ import manycases  # noqa: E402,F401
 import modelcases  # noqa: E402,F401
 import oddcases  # noqa: E402,F401
 import opencases  # noqa: E402,F401
+import quantizedcases  # noqa: E402,F401
 import shapecases  # noqa: E402,F401
