@@ -8,6 +8,7 @@
 #include "LikeShape.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "tcc/Codegen/Common/Elemental.h"
 #include "tcc/Codegen/Common/NarrowTypes.h"
@@ -19,18 +20,24 @@ using namespace tcc;
 using namespace tcc::codegen;
 using prim::isUnsigned;
 
+/// 1.5 * 2^23: what is added to it is rounded to an integer, and is in its lower bits.
+static constexpr double kDigitsEndAtOne = 12582912.0;
+
 /// What quantisation makes of x: a byte from round(v) + c, of a whole number c. Clamped before it
 /// is rounded, v becomes an integer by an addition of a number whose digits end at 1; c follows
 /// there, because where halves round to depends on it. Null where x is something else.
 static Value roundedToByte(ImplicitLocOpBuilder &b, Value x, Type to) {
-  constexpr double kDigitsEndAtOne = 12582912.0, kLargest = 1 << 16; // 1.5 * 2^23
+  constexpr double kLargest = 1 << 16;
   if (!getElementTypeOrSelf(x.getType()).isF32() || to.getIntOrFloatBitWidth() != 8)
     return {};
   double whole = 0;
   Value rounded = x;
   if (auto add = x.getDefiningOp<arith::AddFOp>()) {
     APFloat c(0.0f);
-    if (!matchPattern(add.getRhs(), m_ConstantFloat(&c)))
+    Value number = add.getRhs();
+    if (auto all = number.getDefiningOp<vector::BroadcastOp>())
+      number = all.getSource();
+    if (!matchPattern(number, m_ConstantFloat(&c)))
       return {};
     whole = c.convertToFloat();
     rounded = add.getLhs();
@@ -57,6 +64,32 @@ static Value roundedToByte(ImplicitLocOpBuilder &b, Value x, Type to) {
     return v;
   return isUnsigned(to) ? arith::ExtUIOp::create(b, result, v).getResult()
                         : arith::ExtSIOp::create(b, result, v).getResult();
+}
+
+/// `x`, from the function above and the choice after it, as the float that it was before: what is
+/// quantised only to be dequantised never becomes an integer. Null where it is something else.
+static Value floatOfRounded(ImplicitLocOpBuilder &b, Value x) {
+  auto select = x.getDefiningOp<arith::SelectOp>();
+  auto byte = select ? select.getTrueValue().getDefiningOp<arith::TruncIOp>() : nullptr;
+  if (!byte)
+    return {};
+  Value bits = byte.getIn();
+  APInt whole(32, 0);
+  if (auto add = bits.getDefiningOp<arith::AddIOp>()) {
+    if (!matchPattern(add.getRhs(), m_ConstantInt(&whole)))
+      return {};
+    bits = add.getLhs();
+  }
+  auto cast = bits.getDefiningOp<arith::BitcastOp>();
+  auto add = cast ? cast.getIn().getDefiningOp<arith::AddFOp>() : nullptr;
+  APFloat digits(0.0f);
+  if (!add || !matchPattern(add.getRhs(), m_ConstantFloat(&digits)) ||
+      !digits.isExactlyValue(kDigitsEndAtOne))
+    return {};
+  Value f = arith::SubFOp::create(b, add, number(b, kDigitsEndAtOne, add));
+  if (!whole.isZero())
+    f = arith::AddFOp::create(b, f, number(b, static_cast<double>(whole.getSExtValue()), f));
+  return arith::SelectOp::create(b, select.getCondition(), f, number(b, 0, f));
 }
 
 /// Truncates towards zero; out of range gives the nearest bound, NaN gives 0. Clamped first, to
@@ -132,6 +165,8 @@ Value tcc::codegen::emitCast(ImplicitLocOpBuilder &b, Value x, Type from, Type t
     return floatToInteger(b, x, to);
   }
   if (isa<FloatType>(to)) {
+    if (Value f = to.isF32() && from.isInteger(8) ? floatOfRounded(b, x) : Value())
+      return f;
     // Other narrow floats end below 2^24, up to which f32 has every integer.
     bool reaches = to.isBF16() || isa<Float8E8M0FNUType>(to);
     if (reaches && from.getIntOrFloatBitWidth() > 24)
