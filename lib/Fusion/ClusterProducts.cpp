@@ -34,7 +34,9 @@ static Value rowsOf(Operation *op) {
 
 /// Whether the transpose that `g` ends with is no part of the kernel of `product`.
 bool Clustering::leavesTranspose(Operation *product, const Cluster &g) {
-  return isa<prim::TransposeOp>(g.root) && policy.model && !policy.model->storesTransposed(product);
+  auto stored = dyn_cast<prim::TransposeOp>(g.root);
+  return stored && policy.model &&
+         !policy.model->storesTransposed(product, tensorType(stored.getResult()).getElementType());
 }
 
 /// Whether `g` reads all of `v` at its own points, or stores at transposed ones. A part of `v` that

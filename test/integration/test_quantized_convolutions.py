@@ -177,6 +177,15 @@ class QuantizedConvolutions(ToolTest):
             self.assertIn("i8", kinds.values(), name)
             self.assertFalse([w for w in weights if w["dtype"] == "f32" and np.prod(w["shape"]) >= case.w.size], name)
 
+    def test_bytes_are_turned_apart(self):
+        """Bytes that are stored channels first leave the convolution's kernel channels last."""
+        for name in ("dense", "one point", "depthwise"):
+            out = self.work / "m.so"
+            self.compiles(Case(**CASES[name]).integer(self.work / "m.onnx"), "--cpu", "cascadelake", "-o", out)
+            names = [kernel["name"] for kernel in json.loads((self.work / "m.so.json").read_text())["kernels"]]
+            self.assertEqual([n.split("_", 1)[1] for n in names if "conv" not in n], ["transpose", "transpose"], names)
+            self.assertFalse([n for n in names if "conv" in n and "transpose" in n], names)
+
     def test_rounding(self):
         """Halves, what is out of range and what is no number, as bytes around several zero points."""
         edges = [0.5, 1.5, 2.5, -0.5, -1.5, 126.5, 127.5, 128.5, 254.5, 255.5, 300, 1e5, 1e10, 3e38, 1e-40, np.inf, np.nan, 0.0]

@@ -84,8 +84,9 @@ public:
   virtual bool addsToProduct(mlir::Operation *) const { return false; }
 
   /// Whether the target's kernel of a product or convolution may store what it computes transposed,
-  /// or else something other than that kernel transposes it. Fusion asks before there is a launch.
-  virtual bool storesTransposed(mlir::Operation *) const { return true; }
+  /// as elements of this type, or else something other than that kernel transposes it. Fusion asks
+  /// before there is a launch.
+  virtual bool storesTransposed(mlir::Operation *, mlir::Type) const { return true; }
   /// Whether rows of what is transposed are read from a copy, because lanes would gather them.
   virtual bool copiesTurnedRows() const { return false; }
 

@@ -303,6 +303,13 @@ bool CpuScheduleModel::computesForPoints(Operation *op, Operation *operand) cons
          moves(operand, Move::Repeat, Move::Reshape, Move::Cut, Move::Step);
 }
 
+/// Tiles are turned as they were summed. Bytes of such sums would be stored one by one, where a
+/// kernel that turns bytes has squares of them.
+bool CpuScheduleModel::storesTransposed(Operation *product, Type stored) const {
+  Type sums = tensorType(product->getResult(0)).getElementType();
+  return !stored.isInteger(8) || sums == stored;
+}
+
 bool codegen::CpuScheduleModel::reducesAboveLines(Operation *op) const {
   auto reduce = dyn_cast<prim::ReduceOp>(op);
   return reduce && narrowLinesOf(reduce);

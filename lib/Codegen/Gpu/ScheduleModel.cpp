@@ -129,7 +129,7 @@ bool codegen::GpuScheduleModel::reducesAboveLines(Operation *op) const {
          });
 }
 
-bool codegen::GpuScheduleModel::storesTransposed(Operation *product) const {
+bool codegen::GpuScheduleModel::storesTransposed(Operation *product, Type) const {
   // Bulk copies and the strips of depthwise convolutions want neighbouring channels together: with
   // a transpose behind it, it takes the time of both and less, up to a thirtieth of one kernel's.
   return !isa<prim::ConvOp>(product);

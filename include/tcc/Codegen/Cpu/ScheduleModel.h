@@ -19,6 +19,7 @@ public:
   bool asksForPoints(mlir::Operation *op) const override;
   bool copiesTurnedRows() const override { return true; }
   bool computesForPoints(mlir::Operation *op, mlir::Operation *operand) const override;
+  bool storesTransposed(mlir::Operation *product, mlir::Type stored) const override;
   bool turnsParts() const override { return false; }
   llvm::SmallVector<TimePart> timeParts(kernel::LaunchOp launch) const override;
   int64_t version() const override { return 7; }

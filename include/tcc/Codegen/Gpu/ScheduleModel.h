@@ -21,7 +21,7 @@ public:
   bool computesForRows(mlir::Operation *op, int64_t rows, int64_t length) const override;
   int64_t fewPoints() const override { return 1 << 22; } // of each, about a hundred operators
   bool reducesAboveLines(mlir::Operation *op) const override;
-  bool storesTransposed(mlir::Operation *product) const override;
+  bool storesTransposed(mlir::Operation *product, mlir::Type) const override;
   bool asksForPoints(mlir::Operation *op) const override {
     auto scan = mlir::dyn_cast<prim::CumulativeOp>(op);
     return mlir::isa<prim::FourierOp>(op) || (scan && tensorType(scan.getX()).hasStaticShape());
