@@ -65,6 +65,9 @@ static emit::ProgramImage imageOf(const CompiledKernel &kernel, StringRef arch) 
   image.sharedBytes = schedule.getSharedBytes();
   image.scratch = schedule.getScratchBytes() > 0;
   image.waits = GpuArch::find(arch)->pdl;
+  // Lines that blocks share without scratch memory are those of a cluster.
+  image.wide = schedule.getForm() == tcc::gpu::Form::Line && !image.scratch &&
+               schedule.getSplit() > GpuArch::portableCluster;
   for (const CodeObject &object : kernel.code) {
     if (object.architecture != arch)
       continue;

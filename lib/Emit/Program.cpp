@@ -212,7 +212,7 @@ Constant *ProgramWriter::image(const ProgramImage &i) {
                    : i.cubin.empty()   ? null()
                                        : bytes(i.cubin);
   unsigned flags = (i.scratch ? TCC_IMAGE_SCRATCH : 0u) | (i.meets ? TCC_IMAGE_MEETS : 0u) |
-                   (i.waits ? TCC_IMAGE_WAITS : 0u);
+                   (i.waits ? TCC_IMAGE_WAITS : 0u) | (i.wide ? TCC_IMAGE_WIDE : 0u);
   return structure(
       sizeof(Image),
       {{offsetof(Image, code), code},

@@ -208,6 +208,10 @@ static tcc_status cuda_kernel(struct tcc_device *device, struct tcc_device_code 
     CUDA_TRY(device, name,
              device->function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                         (int)image->shared_bytes));
+  if (image->flags & TCC_IMAGE_WIDE)
+    CUDA_TRY(device, name,
+             device->function_attribute(function,
+                                        CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
   *kernel = function;
   return TCC_OK;
 }

@@ -110,7 +110,8 @@ struct tcc_tensor_map_desc {
 enum {
   TCC_IMAGE_SCRATCH = 1u, /* one word more: the address of scratch memory, see tcc_rt_launch */
   TCC_IMAGE_MEETS = 2u,   /* simulated: threads of a block wait for each other */
-  TCC_IMAGE_WAITS = 4u    /* it waits itself for the work before it in its stream */
+  TCC_IMAGE_WAITS = 4u,   /* it waits itself for the work before it in its stream */
+  TCC_IMAGE_WIDE = 8u     /* its clusters have more blocks than all GPUs with clusters can run */
 };
 /* A kernel for one architecture. */
 struct tcc_device_image {

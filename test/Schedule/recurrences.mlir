@@ -63,25 +63,25 @@ func.func @layer(%x: tensor<6x2x32xf32>, %r: tensor<32x8xf32>, %h: tensor<2x8xf3
 // CHECK-LABEL: @large
 // CHECK-NOT: special "recurrence"
 // CHECK: prim.while
-func.func @large(%r: tensor<1024x1024xf32>, %h: tensor<2x1024xf32>) -> tensor<2x1024xf32> {
+func.func @large(%r: tensor<2048x2048xf32>, %h: tensor<2x2048xf32>) -> tensor<2x2048xf32> {
   %zero = arith.constant 0 : index
   %all:2 = prim.while(%zero, %h) {
-  ^bb0(%i: index, %a: tensor<2x1024xf32>):
+  ^bb0(%i: index, %a: tensor<2x2048xf32>):
     %turns = arith.constant 6 : index
     %more = arith.cmpi slt, %i, %turns : index
     prim.yield %more : i1
   } do {
-  ^bb0(%i: index, %a: tensor<2x1024xf32>):
+  ^bb0(%i: index, %a: tensor<2x2048xf32>):
     %one = arith.constant 1 : index
-    %next = kernel.launch contraction "dot" ins(%a, %r : tensor<2x1024xf32>, tensor<1024x1024xf32>) sizes() {
-    ^bb0(%l: tensor<2x1024xf32>, %w: tensor<1024x1024xf32>):
-      %y = prim.dot %l, %w batch [] x [] contract [1] x [1] : (tensor<2x1024xf32>, tensor<1024x1024xf32>) -> tensor<2x1024xf32>
-      kernel.yield %y : tensor<2x1024xf32>
-    } -> tensor<2x1024xf32>
+    %next = kernel.launch contraction "dot" ins(%a, %r : tensor<2x2048xf32>, tensor<2048x2048xf32>) sizes() {
+    ^bb0(%l: tensor<2x2048xf32>, %w: tensor<2048x2048xf32>):
+      %y = prim.dot %l, %w batch [] x [] contract [1] x [1] : (tensor<2x2048xf32>, tensor<2048x2048xf32>) -> tensor<2x2048xf32>
+      kernel.yield %y : tensor<2x2048xf32>
+    } -> tensor<2x2048xf32>
     %after = arith.addi %i, %one : index
-    prim.yield %after, %next : index, tensor<2x1024xf32>
-  } : (index, tensor<2x1024xf32>) -> (index, tensor<2x1024xf32>)
-  return %all#1 : tensor<2x1024xf32>
+    prim.yield %after, %next : index, tensor<2x2048xf32>
+  } : (index, tensor<2x2048xf32>) -> (index, tensor<2x2048xf32>)
+  return %all#1 : tensor<2x2048xf32>
 }
 
 // Rows of the batch that depend on each other.

@@ -49,6 +49,7 @@ tcc_status scenario(
     TRY(tcc_cuda.load(device, "cubin", &code, error));
     tcc_device_image image = {};
     image.shared_bytes = 200 << 10;
+    image.flags = TCC_IMAGE_WIDE;
     TRY(tcc_cuda.kernel(device, code, "k", &image, &kernel, error));
     TRY(tcc_cuda.alloc(device, 4, &memory, error));
     TRY(tcc_cuda.alloc(device, 0, &other, error));

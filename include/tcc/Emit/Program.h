@@ -54,7 +54,7 @@ struct ProgramImage {
   llvm::ArrayRef<char> cubin, ptx;
   std::string function; ///< simulated: its symbol
   unsigned threads = 0, sharedBytes = 0;
-  bool scratch = false, meets = false, waits = false; ///< as TCC_IMAGE_ says
+  bool scratch = false, meets = false, waits = false, wide = false; ///< as TCC_IMAGE_ says
   llvm::SmallVector<ProgramTensorMap, 0> maps;
 };
 struct ProgramDeviceKernel {

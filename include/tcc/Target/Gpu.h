@@ -51,6 +51,12 @@ struct GpuArch {
 
   /// Neighbouring blocks can be a cluster, which reach each other's shared memory.
   bool clusters() const { return capability >= 90; }
+  /// Blocks of a cluster that every such GPU has room for, and those that the ones for data centres
+  /// have, where a kernel says that it is for these.
+  static constexpr unsigned portableCluster = 8;
+  unsigned largestCluster() const {
+    return capability == 90 || capability == 100 ? 2 * portableCluster : portableCluster;
+  }
   /// LLVM's feature string: "+ptx80".
   std::string features() const;
   /// The fields that generated code depends on, as one line, for cache keys.

@@ -288,10 +288,12 @@ double RecurrencePlan::turnCycles(const Recurrence &r) const {
 }
 
 std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, const GpuArch &arch) {
-  constexpr int64_t kMostRows = 4, kMostBlocks = 8;
+  constexpr int64_t kMostRows = 4;
   std::optional<RecurrencePlan> best;
   double least = 0;
-  for (unsigned split = 1; split <= kMostBlocks; split *= 2) {
+  for (unsigned split = 1; split <= arch.largestCluster(); split *= 2) {
+    if (best && split > GpuArch::portableCluster)
+      break;
     if (split > 1 && (!arch.clusters() || r.commonUnits == 0))
       break;
     // Pairs of multiprocessors are always there. Parts of a GPU have as many as larger clusters do
