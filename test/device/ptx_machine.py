@@ -2,6 +2,7 @@
 
 A thread runs until it waits: for the others of its warp, group, block or cluster, or for a barrier in memory. What it
 does alone is in ptx_code.py, what takes several threads or goes on beside them in ptx_async.py. The blocks of a cluster run together, others one after the other.
+One warp of a cluster is late: it goes on when nothing else does, so that others are as far ahead of it as they can be.
 """
 import random
 
@@ -138,14 +139,17 @@ class Machine:
 
     def run_cluster(self, cluster):
         threads = [thread for block in cluster.blocks for thread in block.threads]
+        late = self.random.choice(threads)
+        late = [t for t in late.block.threads if t.number // WARP == late.number // WARP]
+        prompt = [thread for thread in threads if thread not in late]
         live, idle = threads, 0
         while live:
-            moved = False
-            for thread in live:
-                moved |= thread.waits is not SLEEPS and self.run_thread(thread)
+            moved = self.run_threads(prompt)
             if self.copies and (not moved or self.random.random() < 0.5):
                 self.copies.pop(self.random.randrange(len(self.copies)))()
                 moved = True
+            if not moved or self.random.random() < 1e-4:  # others may ask again and again
+                moved |= self.run_threads(late)
             live = [thread for thread in live if not thread.done]
             cluster.ended = len(threads) - len(live)
             idle = 0 if moved else idle + 1
@@ -154,6 +158,12 @@ class Machine:
                             f"first in {self.kernel.code[live[0].at - 1]}")
         if any(thread.stores or thread.store_groups for thread in threads):
             raise Fault("a thread ended before its copies had read what they copy")
+
+    def run_threads(self, threads):
+        moved = False
+        for thread in threads:
+            moved |= not thread.done and thread.waits is not SLEEPS and self.run_thread(thread)
+        return moved
 
     def run_thread(self, thread):
         """Whether it did something. `waits` says whether the thread may go on now."""

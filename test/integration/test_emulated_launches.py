@@ -97,6 +97,20 @@ class EmulatedLaunches(ToolTest):
         """Blocks of a cluster that share the columns of a matrix, by the schedules of the file."""
         self.blocks_wait("factors", 9, "k0.ptx", "tall_k0_qr")
 
+    def test_ring_begins_anew(self):
+        """Reflections that come to a place of the ring from which a warp that is late has yet to read."""
+        self.pack("factors")
+        name = "rows_k0_qr"
+        code = next(line.split()[2] for line in (self.work / "packed/launches").read_text().splitlines()
+                    if line.startswith(f"launch {name}"))
+        text = (self.work / "packed" / code).with_suffix(".ptx")
+        lines = text.read_text().splitlines(keepends=True)
+        barriers = [at for at, line in enumerate(lines) if "barrier.cluster" in line]
+        self.assertGreater(len(barriers), 4)  # before the first reflection, in between, and at the end
+        text.write_text("".join(line for at, line in enumerate(lines) if at not in barriers[2:-2]))
+        result = self.emulated(name, "--seeds", "4")
+        self.assertEqual(result.returncode, 1, result.stdout)
+
     def test_wgmma_attention(self):
         self.pack("wgmma_attention")
         names = "attention_causal", "attention_padded", "attention_72", "attention_odd", "attention_bool"
