@@ -87,9 +87,15 @@ unsigned lineAxesOf(kernel::LaunchOp launch);
 /// knows.
 mlir::Value partsOfOpenRow(mlir::OpBuilder &b, mlir::Location loc, mlir::Value length,
                            Schedule schedule);
-/// Whether rows of so many elements, which only a run knows, are a warp's each, and how many a
-/// block then has; one, where they are a block's.
-mlir::Value openRowsHaveWarps(mlir::OpBuilder &b, mlir::Location loc, mlir::Value length);
+/// How rows are reduced of up to so many elements, which only a run knows: the threads that have a
+/// row, and the points of each that stay in registers; 0: none do.
+struct OpenRowForm {
+  unsigned threads, kept;
+  int64_t most; ///< kDynamic: any number
+};
+/// Of the shortest rows first.
+llvm::SmallVector<OpenRowForm> openRowForms(Schedule schedule);
+/// How many rows of so many elements a block has.
 mlir::Value rowsOfOpenBlock(mlir::OpBuilder &b, mlir::Location loc, mlir::Value length,
                             Schedule schedule);
 /// Product: the contraction or convolution; the first of several.

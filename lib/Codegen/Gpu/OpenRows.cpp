@@ -19,14 +19,26 @@ Value device::partsOfOpenRow(OpBuilder &b, Location loc, Value length, Schedule 
   return arith::MaxSIOp::create(b, loc, rounds, constant(1));
 }
 
-Value device::openRowsHaveWarps(OpBuilder &b, Location loc, Value length) {
-  constexpr int64_t kShort = 1024;
-  Value most = arith::ConstantIndexOp::create(b, loc, kShort);
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, length, most);
+/// The longest rows that are a warp's each; of those whose threads keep points, longer ones have
+/// more threads, which keep them as well.
+static int64_t mostInWarp(device::Schedule schedule) { return schedule.getKept() ? 512 : 1024; }
+
+SmallVector<device::OpenRowForm> device::openRowForms(Schedule schedule) {
+  unsigned kept = schedule.getKept(), block = schedule.getThreads(), warp = GpuArch::warp;
+  SmallVector<OpenRowForm> forms;
+  if (kept)
+    forms = {{warp, kept / 2, int64_t(kept / 2) * warp}, {warp, kept, int64_t(kept) * warp}};
+  forms.push_back({warp, 0, mostInWarp(schedule)});
+  if (kept)
+    forms.append(
+        {{block, kept / 2, int64_t(kept / 2) * block}, {block, kept, int64_t(kept) * block}});
+  forms.push_back({block, 0, ShapedType::kDynamic});
+  return forms;
 }
 
 Value device::rowsOfOpenBlock(OpBuilder &b, Location loc, Value length, Schedule schedule) {
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, loc, v); };
-  return arith::SelectOp::create(b, loc, openRowsHaveWarps(b, loc, length),
-                                 constant(schedule.getRows()), constant(1));
+  Value inWarp = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, length,
+                                       constant(mostInWarp(schedule)));
+  return arith::SelectOp::create(b, loc, inWarp, constant(schedule.getRows()), constant(1));
 }

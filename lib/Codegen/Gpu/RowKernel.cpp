@@ -8,7 +8,7 @@
 // Where a thread has few points, passes are written out one after the other and the emitter's
 // memory of values keeps the row in registers: it is read once. Elsewhere a thread reads a few
 // vectors before it uses the first. Rows whose length only a run knows are a warp's each, if that
-// proves to be short, and else a block's.
+// proves to be short, and else a block's; a branch for each number of points that a thread keeps.
 //
 // Rows of a few vectors share a warp, each with a part of its lanes; no warp is half empty then,
 // because lanes exchange values in whole warps.
@@ -81,6 +81,7 @@ private:
   Coords rowIndex;             ///< along the axes before a row and those behind it
   Value rowInside;             ///< whether there is such a row; null: always
   unsigned threads = 0;        ///< of a row
+  unsigned keeps = 0;          ///< elements of a thread, where they stay in registers
   SmallVector<Point> kept;     ///< the thread's points, where they are few
   /// Of a row that vectors do not divide: its first element and its first vector in memory.
   Value start, firstVector;
@@ -96,7 +97,7 @@ Point RowEmitter::pointOf(Value index) {
   Point point;
   auto known = getConstantIntValue(length);
   unsigned together = threads * f.schedule.getSplit();
-  if (f.schedule.getKept() == 0)
+  if (keeps == 0)
     together *= f.schedule.getVectors();
   if (!known || *known % together != 0) {
     point.inside = f.less(index, length);
@@ -160,7 +161,7 @@ void RowEmitter::forEachPoint(
 void RowEmitter::forEachRound(
     SmallVector<Value> &carried,
     llvm::function_ref<SmallVector<Value>(ArrayRef<Point>, ValueRange)> body) {
-  if (f.schedule.getKept() > 0) {
+  if (keeps > 0) {
     for (const Point &point : kept)
       carried = body(point, carried);
     return;
@@ -271,7 +272,7 @@ void RowEmitter::emitStage(const RowStage &stage, unsigned number) {
     Value v = reduceWarp(b, own, r.getKind(), tensorType(r.getX()).getElementType(),
                          std::min<unsigned>(threads, GpuArch::warp));
     if (threads > GpuArch::warp)
-      v = reduceBlock(v, r, "partials" + Twine(number) + "_" + Twine(i));
+      v = reduceBlock(v, r, "partials" + Twine(number) + "_" + Twine(i) + "_" + Twine(keeps));
     f.e.bindProvider(r.getResult(), [v](ArrayRef<Coord>) { return v; });
   }
 }
@@ -412,7 +413,7 @@ void RowEmitter::emitRow(Value row) {
   if (!lineAxes && columns && *columns % f.schedule.getLanes() != 0)
     findVectors();
   kept.clear();
-  for (unsigned i = 0; i < f.schedule.getKept() / f.schedule.getLanes(); ++i)
+  for (unsigned i = 0; i < keeps / f.schedule.getLanes(); ++i)
     kept.push_back(pointOf(f.e.addIndex(f.e.index(int64_t(i) * threads), lane)));
   if (part)
     return finishRow(row);
@@ -433,20 +434,27 @@ void RowEmitter::emitRow(Value row) {
 
 /// Rows of a warp each, or of a block each: as many blocks as the host starts for such a length.
 void RowEmitter::emitOpenRows() {
-  auto form = [&](Value condition, unsigned own, Value row) {
+  Value isLonger = arith::ConstantOp::create(b, b.getBoolAttr(true)), isTrue = isLonger;
+  for (const device::OpenRowForm &form : device::openRowForms(f.schedule)) {
+    bool inWarp = form.threads == GpuArch::warp;
+    Value row = inWarp ? f.e.divIndex(f.globalThread(), f.e.index(GpuArch::warp)) : f.block;
+    Value condition = isLonger;
+    if (!ShapedType::isDynamic(form.most)) {
+      // Without any elements there is nothing to keep.
+      Value least = form.kept ? f.e.subIndex(length, f.e.index(1)) : length;
+      Value fits = f.less(least, f.e.index(form.kept ? form.most : form.most + 1));
+      condition = arith::AndIOp::create(b, condition, fits);
+      isLonger = arith::AndIOp::create(b, isLonger, arith::XOrIOp::create(b, fits, isTrue));
+    }
+    if (inWarp)
+      condition = arith::AndIOp::create(b, condition, f.less(row, f.volume(rowUnits)));
     f.when(condition, [&] {
-      f.e.nested([&] {
-        threads = own;
-        lane = f.e.remIndex(f.thread, f.e.index(own));
-        emitRow(row);
-      });
+      threads = form.threads;
+      keeps = form.kept;
+      lane = f.e.remIndex(f.thread, f.e.index(threads));
+      emitRow(row);
     });
-  };
-  Value inWarp = openRowsHaveWarps(b, b.getLoc(), length);
-  Value row = f.e.divIndex(f.globalThread(), f.e.index(GpuArch::warp));
-  Value isTrue = arith::ConstantOp::create(b, b.getBoolAttr(true));
-  form(arith::AndIOp::create(b, inWarp, f.less(row, f.volume(rowUnits))), GpuArch::warp, row);
-  form(arith::XOrIOp::create(b, inWarp, isTrue), f.schedule.getThreads(), f.block);
+  }
 }
 
 void RowEmitter::run() {
@@ -465,6 +473,7 @@ void RowEmitter::run() {
   vectors = f.e.divIndex(vectors, f.e.index(f.schedule.getLanes()));
   length = f.volume(units);
   threads = f.schedule.getRowThreads();
+  keeps = f.schedule.getKept();
   if (f.schedule.getRows())
     return emitOpenRows();
   Value perRow = f.e.index(threads);

@@ -163,8 +163,16 @@ void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
     s.vectors = kInFlight;
     if (length < 0)
       splitRow(s, launch, -1, arch);
-    if (length < 0 && s.split == 1)
+    constexpr unsigned kKeptOfOpen = 8; // elements of a thread
+    if (length < 0 && s.split == 1) {
       s.rows = s.threads / GpuArch::warp;
+      // What is read once need not be kept.
+      bool once =
+          rowStages(launch).size() == 1 && llvm::none_of(launch.getResultTypes(), [&](Type type) {
+            return cast<RankedTensorType>(type).getRank() == space.getRank();
+          });
+      s.kept = once ? 0 : kKeptOfOpen;
+    }
     return;
   }
   s.lanes = lanesFor(launch, space);
@@ -211,4 +219,36 @@ void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
   }
   s.vectors = kInFlight;
   splitRow(s, launch, vectors, arch);
+}
+
+/// Open rows of which points are stored: no operand has more elements than these, as far as it is
+/// made of the same extents.
+SmallVector<FewRows> device::scheduleWordRows(kernel::LaunchOp launch, Schedule many) {
+  constexpr int64_t kMost = int64_t(1) << 30;
+  auto space = tensorType(rowSpace(launch));
+  auto result = cast<RankedTensorType>(launch.getResultTypes()[0]);
+  auto known = [&](RankedTensorType type) {
+    int64_t elements = 1;
+    for (int64_t extent : type.getShape())
+      elements *= ShapedType::isDynamic(extent) ? 1 : std::min(extent, kMost);
+    return elements;
+  };
+  auto fits = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return !type.isInteger(64);
+    return tensor.getNumDynamicDims() <= result.getNumDynamicDims() &&
+           known(tensor) <= (tensor.getNumDynamicDims() ? known(result) : kMost);
+  };
+  bool plain = llvm::all_of(launch.getBody().front(), [](Operation &op) {
+    return prim::isElementwise(&op) || op.hasTrait<OpTrait::IsTerminator>() ||
+           isa<prim::ReduceOp, prim::BroadcastOp, prim::ReshapeOp, prim::ConstantOp>(op);
+  });
+  if (!many.getRows() || many.getIndexBits() == 32 || space.getShape() != result.getShape() ||
+      !plain || !llvm::all_of(launch->getOperandTypes(), fits) ||
+      !llvm::all_of(launch.getResultTypes(), fits))
+    return {};
+  ScheduleChoice words(many);
+  words.indexBits = 32;
+  return {{words.attr(launch.getContext()), kMost}};
 }

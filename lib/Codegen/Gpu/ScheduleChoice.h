@@ -68,6 +68,8 @@ bool scheduleBlockOrder(ScheduleChoice &choice, mlir::RankedTensorType x, unsign
 void scheduleCollect(ScheduleChoice &choice, prim::NonzeroOp op, const GpuArch &arch);
 /// The way to run a launch of kind row.
 void scheduleRow(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
+/// The same with indices of 32 bits for runs in which these suffice, where extents are open.
+llvm::SmallVector<FewRows> scheduleWordRows(kernel::LaunchOp launch, Schedule many);
 /// Whether a row kernel should do `op`, which reduces axes before others: rows are short, and
 /// enough for a thread each.
 bool reducesBeforeLines(prim::ReduceOp op, const GpuArch &arch);

@@ -473,6 +473,8 @@ SmallVector<FewRows> device::scheduleFewRows(kernel::LaunchOp launch, Schedule m
                                              const GpuArch &arch) {
   if (many.getForm() == Form::Product)
     return scheduleFewExactRows(launch, many, arch);
+  if (many.getForm() == Form::Row)
+    return scheduleWordRows(launch, many);
   std::optional<MatrixProduct> product = matrixOperands(launch);
   if (!product || product->window || product->matrixRows || rowsOf(*product) >= 0 ||
       many.getForm() != Form::Wgmma)
