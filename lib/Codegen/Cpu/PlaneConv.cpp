@@ -10,6 +10,10 @@
 //         store, or add to what the runs before made
 //   for filter, line: epilogue
 //
+// An image beyond L2 is read a few lines of each channel at a time, and a result written a few of
+// each filter, too short for the hardware to read ahead: copies fetch the lines of the next task,
+// and register tiles those of the result that their sums go to.
+//
 //===----------------------------------------------------------------------===//
 #include "PlaneConv.h"
 #include "PartialSums.h"
@@ -61,12 +65,13 @@ public:
 private:
   void fillTable();
   void copyChannels(Index first, Index count);
-  void copyLine(Value source, Value inside, Index start, Index to);
+  void copyLine(Value source, Value inside, Index start, Index to, bool fetches);
   Value loadLine(Value source, Index start, bool known);
   void emitRuns(Index firstChannel, Index count, bool isFirst);
   void emitTiles(Index firstTerm, Index begin, Index end, bool isFirst);
   void emitTile(Index filter, unsigned rows, Index pixel, unsigned vectors, Index firstTerm,
                 Index begin, Index end, bool isFirst);
+  void fetchResult(Index filter, unsigned rows, Index pixel, unsigned vectors);
   void finish();
   bool sumsOnce() const {
     return cut.channels == conv.channels && conv.channels * conv.taps() <= kSumBlock * 3 / 2;
@@ -81,6 +86,7 @@ private:
   const PlaneCut &cut;
   Type f32, i64;
   Value input, weights, copies, sums, table;
+  bool fetchesInput, fetchesResult;        ///< beyond L2
   Index image, group, depth, line, column; ///< of the task's first result
 };
 
@@ -98,6 +104,12 @@ PlaneEmitter::PlaneEmitter(KernelFrame &frame, prim::ConvOp op, const PlaneConv 
   sums = k.scratch(f32, conv.filters * cut.sumStride(conv));
   table = k.scratch(i64, cut.channels * conv.taps());
   fillTable();
+  auto isFar = [&](Value v) {
+    return tensorType(v).getNumElements() * int64_t(sizeof(float)) > frame.cpu.l2Bytes;
+  };
+  Value stored = frame.yield().getValues()[0];
+  fetchesInput = isFar(op.getX()) && columnBlocks(conv, cut) == 1;
+  fetchesResult = isFar(op.getResult()) && tensorType(stored) == tensorType(op.getResult());
 }
 
 /// How far the plane and place of each term are from those of the first.
@@ -167,25 +179,28 @@ void PlaneEmitter::copyChannels(Index first, Index count) {
       Index slice =
           k.sub(k.add(k.mul(depth, constant(axes[0].stride)), k.mul(z, constant(axes[0].dilation))),
                 constant(axes[0].low));
-      for (auto [number, rest] : llvm::enumerate(across))
-        k.loop(
-            constant(0), constant(copied), constant(1), [&, number = number, rest = rest](Index y) {
-              Index row =
-                  k.sub(k.add(k.mul(k.add(line, y), constant(axes[1].stride)), constant(rest)),
-                        constant(axes[1].low));
-              auto inside = [&](Index at, int64_t extent) {
-                return k.compare(arith::CmpIPredicate::ult, at, constant(extent));
-              };
-              Value exists = arith::AndIOp::create(k.builder, k.loc, inside(slice, axes[0].input),
-                                                   inside(row, axes[1].input));
-              Index offset = k.add(k.mulAdd(slice, constant(planeElements), from),
-                                   k.mul(row, constant(lineElements)));
-              Index plane = k.mulAdd(z, constant(across.size() * along), constant(number * along));
-              Index place = k.add(k.mulAdd(plane, constant(cut.planeStride(conv)), to),
-                                  k.mul(y, constant(cut.lineStride(conv))));
-              Index begin = k.sub(k.mul(column, constant(axes[2].stride)), constant(axes[2].low));
-              copyLine(k.address(input, f32, offset), exists, begin, place);
-            });
+      for (auto [number, rest] : llvm::enumerate(across)) {
+        auto copy = [&, number = number, rest = rest](Index y, bool fetches) {
+          Index row = k.sub(k.add(k.mul(k.add(line, y), constant(axes[1].stride)), constant(rest)),
+                            constant(axes[1].low));
+          auto inside = [&](Index at, int64_t extent) {
+            return k.compare(arith::CmpIPredicate::ult, at, constant(extent));
+          };
+          Value exists = arith::AndIOp::create(k.builder, k.loc, inside(slice, axes[0].input),
+                                               inside(row, axes[1].input));
+          Index offset = k.add(k.mulAdd(slice, constant(planeElements), from),
+                               k.mul(row, constant(lineElements)));
+          Index plane = k.mulAdd(z, constant(across.size() * along), constant(number * along));
+          Index place = k.add(k.mulAdd(plane, constant(cut.planeStride(conv)), to),
+                              k.mul(y, constant(cut.lineStride(conv))));
+          Index begin = k.sub(k.mul(column, constant(axes[2].stride)), constant(axes[2].low));
+          copyLine(k.address(input, f32, offset), exists, begin, place, fetches);
+        };
+        // The next task has the last lines but as many as it has of its own.
+        int64_t again = fetchesInput ? std::max<int64_t>(0, copied - cut.lines) : copied;
+        k.loop(constant(0), constant(again), constant(1), [&](Index y) { copy(y, false); });
+        k.loop(constant(again), constant(copied), constant(1), [&](Index y) { copy(y, true); });
+      }
     });
   });
 }
@@ -210,7 +225,7 @@ Value PlaneEmitter::loadLine(Value source, Index start, bool known) {
                                     k.builder.getI32IntegerAttr(4));
 }
 
-void PlaneEmitter::copyLine(Value source, Value inside, Index start, Index to) {
+void PlaneEmitter::copyLine(Value source, Value inside, Index start, Index to, bool fetches) {
   const PlaneAxis &axis = conv.axes[2];
   int64_t stride = axis.stride, taken = cut.lanes * stride;
   SmallVector<int64_t, 4> planes = axis.planes();
@@ -227,9 +242,16 @@ void PlaneEmitter::copyLine(Value source, Value inside, Index start, Index to) {
     }
   };
   Index end = constant(cut.lineStride(conv)), step = constant(cut.lanes);
+  auto fetch = [&](Value first, int64_t elements) {
+    for (int64_t byte = 0; byte < elements * 4; byte += frame.cpu.lineBytes)
+      k.prefetch(k.address(first, k.builder.getI8Type(), constant(byte)));
+  };
+  int64_t later = cut.lines * conv.axes[1].stride * axis.input;
   auto copy = [&] {
     k.loop(constant(0), end, step, [&](Index at) {
       Index from = k.add(start, k.mul(at, constant(stride)));
+      if (fetches)
+        fetch(k.address(source, f32, k.add(from, constant(later))), taken);
       Value low = k.compare(arith::CmpIPredicate::sge, from, constant(0));
       Value high =
           k.compare(arith::CmpIPredicate::sle, k.add(from, constant(taken)), constant(axis.input));
@@ -240,6 +262,11 @@ void PlaneEmitter::copyLine(Value source, Value inside, Index start, Index to) {
     });
   };
   auto clear = [&] {
+    if (fetches)
+      k.loop(constant(0), end, step, [&](Index at) {
+        Index from = k.add(start, k.mul(at, constant(stride)));
+        fetch(k.address(source, f32, k.add(from, constant(later))), taken);
+      });
     Value none = k.zero(vectorType());
     k.loop(constant(0), end, step, [&](Index at) {
       for (size_t number = 0; number < planes.size(); ++number)
@@ -287,10 +314,28 @@ void PlaneEmitter::emitTiles(Index firstTerm, Index begin, Index end, bool isFir
     filters(constant(whole * cut.vectors * cut.lanes), vectors % cut.vectors);
 }
 
+/// Lines of the cache that the sums of a tile go to, all but for what lies between lines of pixels.
+void PlaneEmitter::fetchResult(Index filter, unsigned rows, Index pixel, unsigned vectors) {
+  const PlaneAxis *axes = conv.axes;
+  Index y = k.floorDiv(pixel, constant(cut.lineStride(conv)));
+  Index x = k.add(column, k.rem(pixel, constant(cut.lineStride(conv))));
+  int64_t plane = axes[1].output * axes[2].output;
+  Index first = k.add(k.mul(image, constant(conv.groups)), group);
+  first = k.mul(k.mulAdd(first, constant(conv.filters), filter), constant(axes[0].output));
+  Index at = k.mulAdd(k.add(line, y), constant(axes[2].output), x);
+  at = k.mulAdd(k.add(first, depth), constant(plane), at);
+  Value result = k.address(frame.results[0].pointer, f32, at);
+  for (unsigned r = 0; r < rows; ++r)
+    for (int64_t lane = 0; lane < vectors * cut.lanes; lane += frame.cpu.lineBytes / 4)
+      k.prefetch(k.address(result, f32, constant(r * axes[0].output * plane + lane)));
+}
+
 void PlaneEmitter::emitTile(Index filter, unsigned rows, Index pixel, unsigned vectors,
                             Index firstTerm, Index begin, Index end, bool isFirst) {
   constexpr int64_t kWrittenOut = 96; // products of vectors in a turn
   int64_t terms = conv.channels * conv.taps();
+  if (fetchesResult && isFirst)
+    fetchResult(filter, rows, pixel, vectors);
   SmallVector<Value> zeros(rows * vectors, k.zero(vectorType()));
   Index number = k.mulAdd(group, constant(conv.filters), filter);
   Value row = k.address(weights, f32, k.mulAdd(number, constant(terms), firstTerm));

@@ -45,7 +45,12 @@ struct PlaneConv {
 struct PlaneCut {
   int64_t lanes = 16, rows = 8, vectors = 3, lines = 1, columns = 1, channels = 1;
 
-  int64_t lineStride(const PlaneConv &conv) const { return conv.axes[2].length(columns); }
+  /// Elements from one copied line to the next. Of one line of outputs none runs on into another,
+  /// and copies are written in whole lines of the cache.
+  int64_t lineStride(const PlaneConv &conv) const {
+    int64_t length = conv.axes[2].length(columns);
+    return lines == 1 ? (length + lanes - 1) / lanes * lanes : length;
+  }
   /// Elements of a copied plane, with room for a vector behind it.
   int64_t planeStride(const PlaneConv &conv) const;
   /// Of all planes of a channel.
