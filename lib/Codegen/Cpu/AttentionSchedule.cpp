@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "AttentionSpec.h"
+#include "tcc/Codegen/Common/KeyRange.h"
 #include "tcc/Codegen/Cpu/ScheduleModel.h"
 
 using namespace mlir;
@@ -161,17 +162,22 @@ SmallVector<kernel::Schedule> tcc::codegen::rankAttention(MLIRContext *context, 
     keys = known(part.count) < 0 || keys < 0 ? -1 : std::max(keys, known(part.count));
   AttentionShape shape{known(spec.batch), known(spec.scores.m), keys, known(spec.scores.k),
                        known(spec.values.n)};
-  constexpr int64_t usualRows = 64, fewTasks = 16, scoreBytes = 64 << 10;
-  // Queries and results of a task have as many bytes as its scores.
-  int64_t rows = std::clamp<int64_t>(scoreBytes / 4 / (shape.depth + shape.width), 16, usualRows);
+  constexpr int64_t usualRows = 96, mostRows = 128, fewRows = 64, fewTasks = 16;
+  constexpr int64_t rowBytes = 64 << 10, leastBytes = 64 << 10, mostBytes = 256 << 10;
+  const CpuTarget &cpu = spec.scores.cpu;
+  // A row is begun and ended again for each block of keys, which costs as much as a dozen keys.
+  int64_t scoreBytes = std::clamp<int64_t>(cpu.l2Bytes / 4, leastBytes, mostBytes);
+  bool isShort = shape.keys > 0 && shape.keys * mostRows * 4 <= leastBytes;
+  int64_t rows = std::clamp<int64_t>(rowBytes / 4 / (shape.depth + shape.width), 16,
+                                     isShort ? mostRows : usualRows);
   while (shape.batch > 0 && shape.queries > 0 && rows > 16 &&
          shape.batch * llvm::divideCeil(shape.queries, rows) < fewTasks)
-    rows /= 2;
-  const CpuTarget &cpu = spec.scores.cpu;
+    rows = rows > fewRows ? fewRows : rows / 2;
   SmallVector<kernel::Schedule> all = {schedule(context, cpu, shape, rows, scoreBytes)};
   if (!variations)
     return all;
-  for (auto [factor, bytes] : {std::pair(1, 32 << 10), {2, 64 << 10}, {2, 128 << 10}})
+  for (auto [factor, bytes] :
+       {std::pair(1, 32 << 10), {1, 64 << 10}, {2, 64 << 10}, {2, 128 << 10}})
     if (auto other = schedule(context, cpu, shape, rows * factor, bytes);
         !llvm::is_contained(all, other))
       all.push_back(other);
@@ -186,8 +192,8 @@ bool CpuScheduleModel::readsParts(const AttentionForm &, unsigned parts) const {
 
 bool CpuScheduleModel::prefersAttention(const AttentionForm &form) const {
   // The scores of fewer keys stay in L1 between the kernels of the parts, which pack the keys
-  // once (docs/Rationale/attention.md).
-  constexpr int64_t fewestKeys = 64;
+  // once (docs/Rationale/attention.md); what bounds hide they compute all the same.
   int64_t keys = tensorType(form.score).getShape().back();
+  int64_t fewestKeys = keyBounds(form.score).empty() ? 64 : 32;
   return ShapedType::isDynamic(keys) || keys >= fewestKeys;
 }
