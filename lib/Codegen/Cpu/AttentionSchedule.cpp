@@ -133,9 +133,12 @@ static cpu::AttentionScheduleAttr schedule(MLIRContext *context, const CpuTarget
     taskRows = equalPart(shape.queries, most, scores.rows);
   }
   int64_t panel = lanes * scores.vectors;
-  int64_t mostKeys = std::max(panel, scoreBytes / (taskRows * 4) / panel * panel);
+  constexpr int64_t fewQueries = 16, share = 4, longestBlock = 1024; // values packed on the stack
+  int64_t fitting = scoreBytes / (taskRows * 4);
+  if (taskRows >= fewQueries)
+    fitting = std::min(fitting, longestBlock);
+  int64_t mostKeys = std::max(panel, fitting / panel * panel);
   // What a few queries read in several passes stays in L2 between them.
-  constexpr int64_t fewQueries = 16, share = 4;
   if (taskRows < fewQueries)
     mostKeys = std::min(mostKeys,
                         std::max(panel, cpu.l2Bytes / share / (shape.width * 4) / panel * panel));
