@@ -301,7 +301,7 @@ def roofline(options):
         begin = time.perf_counter_ns()
         y.copy_(x)
         times.append((time.perf_counter_ns() - begin) / 1e3)
-    return {"bytes": 2 * x.numel() * 4 / min(times), "flops": peak(options)}
+    return {"bytes": 2 * x.numel() * 4 / min(times), "flops": peak(options), "flops_of": "multiply-adds reach"}
 
 
 def ratio(row):
@@ -324,9 +324,9 @@ def show(row, roof):
         print(f"    {name}: {why}", flush=True)
 
 
-def section_title(processor, options):
-    held = "" if options.cpu == "native" else f", held to {options.cpu}"
-    return f"{processor}{held}, {options.threads} thread{'s' if options.threads > 1 else ''}"
+def section_title(processor, threads, cpu="native"):
+    held = "" if cpu == "native" else f", held to {cpu}"
+    return f"{processor}{held}, {threads} thread{'s' if threads > 1 else ''}"
 
 
 def not_run(rows):
@@ -344,14 +344,15 @@ def section(title, stored):
     ratios = [ratio(row) for row in known]
     lines = [f"## {title}", "",
              f"- {stored['machine']}; PyTorch {stored['torch']}; {stored['note']}.",
-             f"- A copy moves {roof['bytes'] / 1e3:.1f} GB/s, multiply-adds reach {roof['flops'] / 1e3:.0f} GFLOP/s: "
-             "the roofline of the last column."]
+             f"- A copy moves {roof['bytes'] / 1e3:.1f} GB/s, {roof.get('flops_of', 'a product of 1,024 does')} "
+             f"{roof['flops'] / 1e3:.0f} GFLOP/s: the roofline of the last column."]
     lines += [f"- {len(known)} cases; the fastest peer's time by tcc's: median {median(ratios):.2f}, "
               f"{sum(r < 0.95 for r in ratios)} below 0.95, least {ratios[0]:.2f}."] if ratios else []
-    products = [share(row, roof) for row in rows if "tcc" in row["us"] and row["flops"] > 1e6
+    products = [share(row, roof) for row in rows if "flops_of" in roof and "tcc" in row["us"] and row["flops"] > 1e6
                 and row["flops"] / roof["flops"] > row["bytes"] / roof["bytes"]]
     lines += [f"- {len(products)} of them have more than 1 MFLOP that weigh more than their bytes: "
-              f"{sum(s >= 0.85 for s in products)} reach 85 % of the peak, half of them {median(products):.0%}."] if products else []
+              f"{sum(s >= 0.85 for s in products)} reach 85 % of the peak, "
+              f"their median is {median(products):.0%}."] if products else []
     lines += ["", "| case | " + " | ".join(names) + " | fastest peer ÷ tcc | of the roofline |",
               "|---|" + "---:|" * (len(names) + 2)]
     for row in known:
@@ -436,7 +437,7 @@ def store(rows, roof, options):
     from report import processor
     data = PAGE.with_suffix(".json")
     stored = json.loads(data.read_text()) if data.exists() else {}
-    part = stored.setdefault(section_title(processor(machine()), options), {"rows": {}})
+    part = stored.setdefault(section_title(processor(machine()), options.threads, options.cpu), {"rows": {}})
     part["rows"].update({row["case"]: row for row in rows})
     part.update(roof=roof, machine=machine(), note=options.note, torch=versions()["torch"])
     data.write_text(json.dumps(stored, indent=1) + "\n")
