@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Aten/LabelMargins.h"
 #include "Decompose/Checks.h"
 #include <cmath>
 
@@ -142,37 +143,20 @@ LogicalResult multiMargin(AtenNode &a) {
   return a.give(b.reshape(b.select(isOwn, own, others), shape));
 }
 
-/// Every target (before the first -1) against every other class.
+/// Every target against every other class.
 LogicalResult multiLabelMargin(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Type i64 = b.builder().getI64Type();
-  Value x = a.cast(a.tensor("self"), a.wide()), target = b.cast(a.tensor("target"), i64);
-  int64_t rank = b.rank(x);
-  if (rank > 2 || b.rank(target) != rank)
-    return a.fail("needs rows of scores and of classes");
-  Dims shape = b.dims(x), rows = {rank == 2 ? shape[0] : b.dim(1), rank ? shape.back() : b.dim(1)};
-  x = b.reshape(x, rows);
-  target = b.reshape(target, rows);
-  Value ended = b.cast(b.compare(P::lt, target, 0.0), i64);
-  ended = prim::CumulativeOp::create(b.builder(), b.location(), ended.getType(), K::max, ended, 1,
-                                     false, false);
-  Value counts = b.compare(P::eq, ended, 0.0);
-  Value at = b.select(counts, target, b.scalar(0, i64));
-  requireInRange(b, at, rows[1], IndexRange::positions);
-  // [row, target, class]
-  Value isOwn = b.compare(P::eq, b.unsqueeze(at, {2}), b.iota({rows[1]}, 0, i64));
-  isOwn = b.binary<prim::AndOp>(isOwn, b.unsqueeze(counts, {2}));
-  Value isTarget = b.reduce(K::any, isOwn, {1}, false);
-  Value z = b.add(b.sub(b.unsqueeze(x, {1}), b.unsqueeze(b.takeAlong(x, at, 1), {2})), 1.0);
-  Value violates = b.binary<prim::AndOp>(
-      b.binary<prim::AndOp>(b.compare(P::gt, z, 0.0), b.unsqueeze(counts, {2})),
-      b.unsqueeze(b.logicalNot(isTarget), {1}));
-  Value one = b.cast(violates, b.elem(x));
+  FailureOr<LabelMargins> margins = labelMargins(a);
+  if (failed(margins))
+    return failure();
+  Type wide = b.elem(margins->ofPairs);
+  Value violates = b.binary<prim::AndOp>(b.compare(P::gt, margins->ofPairs, 0.0), margins->counted);
+  Value one = b.cast(violates, wide);
   Value ofClass = b.reduce(K::sum, one, {1}, false);
   Value ofTarget = b.reduce(K::sum, one, {2}, true); // [row, target, 1]
-  Value own = b.reduce(K::sum, b.mul(b.cast(isOwn, b.elem(x)), ofTarget), {1}, false);
-  Value g = b.div(rowGradients(a, rows[0]), a.extentTensor(rows[1], b.elem(x)));
-  return a.give(b.reshape(b.mul(b.sub(ofClass, own), g), shape));
+  Value own = b.reduce(K::sum, b.mul(b.cast(margins->isOwn, wide), ofTarget), {1}, false);
+  Value g = b.div(rowGradients(a, margins->rows[0]), a.extentTensor(margins->rows[1], wide));
+  return a.give(b.reshape(b.mul(b.sub(ofClass, own), g), margins->shape));
 }
 
 } // namespace

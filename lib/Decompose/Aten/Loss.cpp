@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Aten/LabelMargins.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Softmax.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -347,15 +348,34 @@ LogicalResult multiMargin(AtenNode &a) {
   return giveReduced(a, loss);
 }
 
-/// Targets are the classes of each row before its first -1: how far each other class comes near
-/// each of them, over the number of classes. Result 1: which classes are targets.
+/// How far each class that is no target comes near each that is, over the number of classes.
+/// Result 1: which classes are targets.
 LogicalResult multiLabelMargin(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  FailureOr<LabelMargins> margins = labelMargins(a);
+  if (failed(margins))
+    return failure();
+  Value near = violation(b, margins->ofPairs);
+  near = b.select(margins->counted, near, b.scalar(0, b.elem(near)));
+  Value loss = b.reduce(K::sum, near, {1, 2}, false);
+  loss = b.div(loss, a.extentTensor(margins->rows[1], b.elem(loss)));
+  if (margins->shape.size() < 2 && a.integer("reduction", kMean) == kNone)
+    loss = b.squeeze(loss, {0});
+  if (a.c.numResults() > 1)
+    (void)a.give(1, b.reshape(margins->isTarget, margins->shape));
+  return giveReduced(a, loss);
+}
+
+} // namespace
+
+FailureOr<LabelMargins> aten::labelMargins(AtenNode &a) {
   PrimBuilder &b = a.b;
   Type i64 = b.builder().getI64Type();
   Value x = a.wideTensor("self"), target = b.cast(a.tensor("target"), i64);
   int64_t rank = b.rank(x);
   if (rank > 2 || b.rank(target) != rank)
     return a.fail("needs rows of scores and of classes");
+  LabelMargins margins;
   Dims shape = b.dims(x), rows = {rank == 2 ? shape[0] : b.dim(1), rank ? shape.back() : b.dim(1)};
   for (auto [have, want] : llvm::zip(b.dims(target), shape))
     requireSame(b, have, want, "scores and classes");
@@ -367,25 +387,17 @@ LogicalResult multiLabelMargin(AtenNode &a) {
   Value counts = b.compare(P::eq, ended, 0.0);
   Value at = b.select(counts, target, b.scalar(0, i64));
   requireInRange(b, at, rows[1], IndexRange::positions);
-  // [row, target, class]
-  Value isOwn = b.compare(P::eq, b.unsqueeze(at, {2}), b.iota({rows[1]}, 0, i64));
-  isOwn = b.binary<prim::AndOp>(isOwn, b.unsqueeze(counts, {2}));
-  Value isTarget = b.reduce(K::any, isOwn, {1}, false);
+  margins.shape = shape;
+  margins.rows = rows;
+  margins.isOwn = b.binary<prim::AndOp>(
+      b.compare(P::eq, b.unsqueeze(at, {2}), b.iota({rows[1]}, 0, i64)), b.unsqueeze(counts, {2}));
+  margins.isTarget = b.reduce(K::any, margins.isOwn, {1}, false);
+  margins.counted = b.binary<prim::AndOp>(b.unsqueeze(counts, {2}),
+                                          b.unsqueeze(b.logicalNot(margins.isTarget), {1}));
   Value own = b.unsqueeze(b.takeAlong(x, at, 1), {2});
-  Value near = violation(b, b.add(b.sub(b.unsqueeze(x, {1}), own), 1.0));
-  Value counted =
-      b.binary<prim::AndOp>(b.unsqueeze(counts, {2}), b.unsqueeze(b.logicalNot(isTarget), {1}));
-  near = b.select(counted, near, b.scalar(0, b.elem(near)));
-  Value loss = b.reduce(K::sum, near, {1, 2}, false);
-  loss = b.div(loss, a.extentTensor(rows[1], b.elem(loss)));
-  if (rank < 2 && a.integer("reduction", kMean) == kNone)
-    loss = b.squeeze(loss, {0});
-  if (a.c.numResults() > 1)
-    (void)a.give(1, b.reshape(isTarget, shape));
-  return giveReduced(a, loss);
+  margins.ofPairs = b.add(b.sub(b.unsqueeze(x, {1}), own), 1.0);
+  return margins;
 }
-
-} // namespace
 
 void tcc::populateAtenLossRules(RuleSet &rules) {
   addRules(rules, {{"mse_loss", "default", "self target", squared},
