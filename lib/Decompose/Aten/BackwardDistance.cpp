@@ -7,6 +7,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Aten/LabelMargins.h"
+#include "Decompose/Aten/Linalg.h"
 #include "Decompose/Checks.h"
 #include <cmath>
 
@@ -59,22 +60,17 @@ LogicalResult cdist(AtenNode &a) {
   return a.give(b.reduce(K::sum, slopes, {b.rank(slopes) - 2}, false));
 }
 
-/// The pairs i < j of rows, in order.
 LogicalResult pdist(AtenNode &a) {
   PrimBuilder &b = a.b;
   Type wide = a.wide();
   Value x = a.cast(a.tensor("self"), wide), g = a.cast(a.tensor("grad_output"), wide);
   Value distance = a.cast(a.tensor("pdist"), wide);
-  auto rows = b.rank(x) == 2 ? b.known(b.dim(x, 0)) : std::nullopt;
-  if (!rows || *rows > 2048 || b.rank(g) != 1 || b.rank(distance) != 1)
-    return a.fail("needs a known number of rows, up to 2048");
-  SmallVector<int64_t> left, right;
-  for (int64_t i = 0; i < *rows; ++i)
-    for (int64_t j = i + 1; j < *rows; ++j) {
-      left.push_back(i);
-      right.push_back(j);
-    }
-  Value from = b.ints(left), to = b.ints(right);
+  auto pairs = rowPairs(a, x);
+  if (failed(pairs))
+    return failure();
+  if (b.rank(g) != 1 || b.rank(distance) != 1)
+    return a.fail("needs a gradient and a distance of each pair of rows");
+  auto [from, to] = *pairs;
   Value slopes = distanceSlopes(b, b.unsqueeze(g, {1}), b.sub(b.take(x, from, 0), b.take(x, to, 0)),
                                 b.unsqueeze(distance, {1}), a.real("p", 2));
   Value sum = b.full(b.dims(x), 0, wide);

@@ -27,6 +27,20 @@ Value tcc::aten::normOver(PrimBuilder &b, Value size, double p, ArrayRef<int64_t
   return b.pow(b.reduce(K::sum, b.pow(size, p), axes, keep), 1 / p);
 }
 
+FailureOr<std::pair<Value, Value>> aten::rowPairs(AtenNode &a, Value x) {
+  PrimBuilder &b = a.b;
+  auto rows = b.rank(x) == 2 ? b.known(b.dim(x, 0)) : std::nullopt;
+  if (!rows || *rows > 2048)
+    return a.fail("needs a known number of rows, up to 2048");
+  SmallVector<int64_t> left, right;
+  for (int64_t i = 0; i < *rows; ++i)
+    for (int64_t j = i + 1; j < *rows; ++j) {
+      left.push_back(i);
+      right.push_back(j);
+    }
+  return std::pair(b.ints(left), b.ints(right));
+}
+
 namespace {
 
 LogicalResult pairwiseDistance(AtenNode &a) {
@@ -87,20 +101,14 @@ LogicalResult cdist(AtenNode &a) {
   return a.give(allDistances(a, x, y));
 }
 
-/// The pairs i < j of rows, in order.
 LogicalResult pdist(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.wideTensor("self");
-  auto rows = b.rank(x) == 2 ? b.known(b.dim(x, 0)) : std::nullopt;
-  if (!rows || *rows > 2048)
-    return a.fail("needs a known number of rows, up to 2048");
-  SmallVector<int64_t> left, right;
-  for (int64_t i = 0; i < *rows; ++i)
-    for (int64_t j = i + 1; j < *rows; ++j) {
-      left.push_back(i);
-      right.push_back(j);
-    }
-  Value d = b.abs(b.sub(b.take(x, b.ints(left), 0), b.take(x, b.ints(right), 0)));
+  auto pairs = rowPairs(a, x);
+  if (failed(pairs))
+    return failure();
+  auto [left, right] = *pairs;
+  Value d = b.abs(b.sub(b.take(x, left, 0), b.take(x, right, 0)));
   return a.give(normOver(b, d, a.real("p", 2), {1}, false));
 }
 

@@ -23,6 +23,9 @@ mlir::Value firstZero(AtenNode &a, mlir::Value isBad);
 mlir::Value normOver(PrimBuilder &b, mlir::Value size, double p, llvm::ArrayRef<int64_t> axes,
                      bool keep);
 
+/// The pairs i < j of the rows of x, in order: all i, all j. Fails where their number is not known.
+mlir::FailureOr<std::pair<mlir::Value, mlir::Value>> rowPairs(AtenNode &a, mlir::Value x);
+
 /// The norm of matrices that has this name or, if that is empty, this order, in their real type.
 mlir::FailureOr<mlir::Value> matrixNormOf(AtenNode &a, mlir::Value x, llvm::StringRef name,
                                           double order, llvm::ArrayRef<int64_t> axes, bool keep);

@@ -170,6 +170,15 @@ void check(DType type, int64_t rows, int64_t columns, const std::string &cpu,
   }
 }
 
+void checkAgreement(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs, const std::string &cpu) {
+  Outputs want = interpreted(module, inputs);
+  llvm::Expected<Outputs> got = compiled(module, inputs, cpu);
+  if (!got)
+    FAIL(llvm::toString(got.takeError()));
+  for (auto [w, g] : llvm::zip_equal(want, *got))
+    CHECK(agree(w, g));
+}
+
 } // namespace
 
 TEST_CASE("operators along an axis agree with the interpreter") {
@@ -226,12 +235,7 @@ TEST_CASE("long lines are sorted as the interpreter does", "[long]") {
             edges(type, 2, columns, 5)};
         auto module = moduleOf(lines, type, 2, columns);
         REQUIRE(module);
-        Outputs want = interpreted(*module, inputs);
-        llvm::Expected<Outputs> got = compiled(*module, inputs, cpu);
-        if (!got)
-          FAIL(llvm::toString(got.takeError()));
-        for (auto [w, g] : llvm::zip_equal(want, *got))
-          CHECK(agree(w, g));
+        checkAgreement(*module, inputs, cpu);
       }
 }
 
@@ -266,12 +270,7 @@ TEST_CASE("elements of an order are those of the interpreter", "[long]") {
             std::vector<Tensor> inputs = {
                 x, Tensor::ofIntegers(DType::I64, {2, columns}, std::vector<int64_t>(2 * columns)),
                 x};
-            Outputs want = interpreted(*module, inputs);
-            llvm::Expected<Outputs> got = compiled(*module, inputs, cpu);
-            if (!got)
-              FAIL(llvm::toString(got.takeError()));
-            for (auto [w, g] : llvm::zip_equal(want, *got))
-              CHECK(agree(w, g));
+            checkAgreement(*module, inputs, cpu);
           }
         }
 }
