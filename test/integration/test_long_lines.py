@@ -8,14 +8,10 @@ import onnx
 from onnx import helper
 
 from compiled import Compiled
-from toolrun import ToolTest, cpu_levels
+from linetest import LineTest, softmax
+from toolrun import cpu_levels
 
 RANDOM = np.random.default_rng(7)
-
-
-def softmax(x):
-    e = np.exp(x - x.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
 
 
 def first_places(x, k):
@@ -24,51 +20,7 @@ def first_places(x, k):
     return np.argsort(-keys, axis=-1, kind="stable")[..., :k]
 
 
-class LongLines(ToolTest):
-    def check(self, nodes, x, outputs, shape=None, tolerance=0.0, constants=()):
-        """`outputs`: what each should be."""
-        dtype = helper.np_dtype_to_tensor_dtype(x.dtype)
-        graph = helper.make_graph(nodes, "lines", [helper.make_tensor_value_info("x", dtype, shape or x.shape)],
-                                  [helper.make_empty_tensor_value_info(name) for name in outputs],
-                                  [onnx.numpy_helper.from_array(np.array(v), n) for n, v in constants])
-        path = self.work / "lines.onnx"
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
-        for cpu in cpu_levels():
-            with self.subTest(x.shape, cpu=cpu, open=bool(shape)), Compiled.build(path, "--cpu", cpu) as compiled:
-                for actual, wanted in zip(compiled(x), outputs.values(), strict=True):
-                    if tolerance:
-                        np.testing.assert_allclose(actual, wanted, rtol=tolerance)
-                    else:
-                        np.testing.assert_array_equal(actual, wanted)
-
-    def test_updates_past_the_caches(self):
-        """What a scatter leaves of a tensor that outgrows the caches, in parts that begin and end anywhere."""
-        random = np.random.default_rng(13)
-        x = random.standard_normal((10001, 1003), dtype=np.float32)
-        places, updates = np.array([[0], [7], [10000], [7]]), random.standard_normal((4, 1003), dtype=np.float32)
-        wanted = x.copy()
-        np.add.at(wanted, places[:, 0], updates)
-        self.check([helper.make_node("ScatterND", ["x", "i", "u"], ["y"], reduction="add")], x, {"y": wanted}, constants=[("i", places), ("u", updates)])
-        self.compiles(self.work / "lines.onnx", "--target", "x86_64-linux", "--cpu", "znver3", "--emit", "asm", "-o", self.work / "lines.s")
-        self.assertIn("vmovntps", (self.work / "lines.s").read_text())
-
-    def test_results_past_the_caches(self):
-        """Results that outgrow the caches are stored as whole lines, those of odd rows and smaller ones as others are; also over an
-        input, in pieces, by blocks of rows, in other types and behind loops of a row."""
-        random = np.random.default_rng(12)  # what the other tests draw stays
-        for shape, past in (((10240, 1024), True), ((8449, 1001), False), ((2048, 1024), False)):
-            x = random.standard_normal(shape, dtype=np.float32)
-            nodes = [helper.make_node("Neg", ["x"], ["n"]), helper.make_node("Concat", ["x", "n"], ["c"], axis=1),
-                     helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]), helper.make_node("Cast", ["x"], ["d"], to=onnx.TensorProto.DOUBLE),
-                     helper.make_node("Softmax", ["n"], ["s"], axis=-1), helper.make_node("Abs", ["s"], ["a"]),
-                     helper.make_node("Transpose", ["a"], ["b"], perm=[1, 0])]
-            outputs = {"n": -x, "c": np.concatenate([x, -x], 1), "t": x.T, "d": x.astype(np.float64), "b": softmax(-x).T}
-            self.check(nodes, x, outputs, tolerance=2e-4)
-            self.check(nodes[:4], x, {name: outputs[name] for name in "nctd"})
-            self.compiles(self.work / "lines.onnx", "--target", "x86_64-linux", "--cpu", "znver3", "--emit", "asm", "-o", self.work / "lines.s")
-            for instruction in ("movntp", "sfence"):
-                self.assertEqual(instruction in (self.work / "lines.s").read_text(), past, (shape, instruction))
-
+class LongLines(LineTest):
     def test_places_in_open_lines(self):
         """Of every length around whole vectors, of several registers and of one, with equal elements and NaNs."""
         random = np.random.default_rng(13)
