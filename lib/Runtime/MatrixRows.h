@@ -5,7 +5,7 @@
  * registers from one rotation to the next.
  *
  * Who includes this is compiled for several instruction sets; TCC_SUFFIX names them, and a kernel
- * (lib/Codegen/Cpu/SpectralKernel.cpp) calls what its CPU has.
+ * (lib/Codegen/Cpu/Matrices/SpectralKernel.cpp) calls what its CPU has.
  */
 #pragma once
 #pragma STDC FP_CONTRACT ON

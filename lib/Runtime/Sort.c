@@ -1,6 +1,6 @@
-/* Sorting for kernels (lib/Codegen/Cpu/SortKernel.cpp): a word is an element's key in the upper
- * half and its place in the line in the lower one. No two are equal, so that whatever sorts them
- * keeps equal keys in the order of their places.
+/* Sorting for kernels (lib/Codegen/Cpu/Order/SortKernel.cpp): a word is an element's key in the
+ * upper half and its place in the line in the lower one. No two are equal, so that whatever sorts
+ * them keeps equal keys in the order of their places.
  *
  * Few words are inserted one after the other. More are distributed by one byte after the other, the
  * lowest first, between the line and a block on the stack, or the room that the caller has for half

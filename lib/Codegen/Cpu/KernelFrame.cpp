@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
-#include "LanePicker.h"
+#include "Order/LanePicker.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

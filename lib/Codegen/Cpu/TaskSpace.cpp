@@ -4,9 +4,9 @@
 // holds is constant, what it is divided into may be known to a run only.
 //
 //===----------------------------------------------------------------------===//
-#include "AttentionSpec.h"
+#include "Attention/AttentionSpec.h"
+#include "Convolutions/PlaneConv.h"
 #include "LaunchSchedules.h"
-#include "PlaneConv.h"
 #include "SpecialKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"

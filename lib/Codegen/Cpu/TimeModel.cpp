@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
-#include "MatrixTile.h"
+#include "Products/MatrixTile.h"
 #include "SpecialKernel.h"
 #include "tcc/Analysis/AttentionForm.h"
 #include "tcc/Codegen/Cpu/ScheduleModel.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ClusterExchange.h"
-#include "WgmmaInstructions.h"
+#include "Products/WgmmaInstructions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 

@@ -4,11 +4,11 @@
 // computes them before a launch.
 //
 //===----------------------------------------------------------------------===//
-#include "BoxedAttention.h"
-#include "MatrixTile.h"
-#include "Recurrence.h"
-#include "ScatterKernel.h"
-#include "TransposedOperand.h"
+#include "Attention/BoxedAttention.h"
+#include "Loops/TransposedOperand.h"
+#include "Products/MatrixTile.h"
+#include "Recurrence/Recurrence.h"
+#include "Scatters/ScatterKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "tcc/Codegen/Common/LineKernel.h"

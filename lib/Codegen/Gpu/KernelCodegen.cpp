@@ -7,9 +7,9 @@
 // kernel may call are an error here rather than of ptxas.
 //
 //===----------------------------------------------------------------------===//
-#include "AheadProductSchedule.h"
-#include "BoxedAttention.h"
-#include "MatrixTile.h"
+#include "Attention/BoxedAttention.h"
+#include "Products/AheadProductSchedule.h"
+#include "Products/MatrixTile.h"
 #include "ScheduleChoice.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Dialect/LLVMIR/BasicPtxBuilderInterface.h"

@@ -6,13 +6,13 @@
 // because they would disagree if each computed it.
 //
 //===----------------------------------------------------------------------===//
-#include "FourierKernel.h"
+#include "Fourier/FourierKernel.h"
 #include "KernelFrame.h"
-#include "MatrixBlock.h"
-#include "MatrixTile.h"
-#include "Recurrence.h"
-#include "ScatterKernel.h"
-#include "TransposedOperand.h"
+#include "Loops/TransposedOperand.h"
+#include "Matrices/MatrixBlock.h"
+#include "Products/MatrixTile.h"
+#include "Recurrence/Recurrence.h"
+#include "Scatters/ScatterKernel.h"
 #include "tcc/Analysis/PlanarConv.h"
 #include "tcc/Codegen/Common/LineKernel.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Gpu/ScheduleModel.h"
-#include "AttentionTile.h"
-#include "MmaTile.h"
+#include "Attention/AttentionTile.h"
+#include "Products/MmaTile.h"
 #include "ScheduleChoice.h"
 #include "tcc/Codegen/Gpu/KernelCodegen.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"

@@ -6,7 +6,7 @@
 // transforms along the rows; p is such that there is a kernel for columns where they lie. Real
 // lines need half of the rows, as the others follow from them: of the results, or, where a kernel
 // computes what it reads, of what it reads. Short lengths with large prime factors are products,
-// long ones convolutions (Bluestein; as in Codegen/Cpu/FourierMatrix.cpp).
+// long ones convolutions (Bluestein; as in Codegen/Cpu/Fourier/FourierMatrix.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/Fourier.h"

@@ -12,10 +12,10 @@
 //   %y = prim.dot %x, %w
 //
 // The product widens what it reads: in registers for a few rows, a panel at a time for many
-// (Codegen/Cpu/GroupedPanels.h). So one model has prompts and tokens of any number read the same
-// integers. k may be the first or the last axis; a group that is longer than a block of k is stored
-// as equal parts. How integers were stored and unpacked before does not matter: they are computed
-// here, before constants are folded, and packed at once, so that no wider form is kept.
+// (Codegen/Cpu/Products/GroupedPanels.h). So one model has prompts and tokens of any number read
+// the same integers. k may be the first or the last axis; a group that is longer than a block of k
+// is stored as equal parts. How integers were stored and unpacked before does not matter: they are
+// computed here, before constants are folded, and packed at once, so that no wider form is kept.
 //
 // Left alone: groups that fill no words of 32 bits, and sums of floats other than f32.
 //

@@ -1,7 +1,7 @@
 //===- OrderStatistics.cpp - Elements of an order, without the order ------===//
 //
 // Medians, and the k-th of a line, are slices of lines in order. An element at one place is
-// selected in a few looks at the line (Codegen/Cpu/SelectedElement.cpp).
+// selected in a few looks at the line (Codegen/Cpu/Order/SelectedElement.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/Utils/Utils.h"

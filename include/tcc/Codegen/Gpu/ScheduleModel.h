@@ -38,7 +38,7 @@ private:
   GpuTarget target;
 };
 
-/// tcc-schedule-recurrences: see lib/Codegen/Gpu/RecurrenceLaunch.cpp.
+/// tcc-schedule-recurrences: see lib/Codegen/Gpu/Recurrence/RecurrenceLaunch.cpp.
 std::unique_ptr<mlir::Pass> createRecurrenceLaunchesPass(GpuTarget target);
 
 /// tcc-schedule-join-checks: see lib/Codegen/Gpu/JoinedChecks.cpp.

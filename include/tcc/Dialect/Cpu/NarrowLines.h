@@ -2,7 +2,7 @@
 //
 // Of a tensor of many rows, each of many lines of a few points (64×1000×7), a reduction over the
 // lines has few results side by side, which fill no vector. The CPU's row kernel does a row at a
-// time: as many lines as fill vectors are one (lib/Codegen/Cpu/NarrowLineRows.cpp). Which
+// time: as many lines as fill vectors are one (lib/Codegen/Cpu/Rows/NarrowLineRows.cpp). Which
 // reductions it takes, layout and fusion ask here, below either.
 //
 //===----------------------------------------------------------------------===//

@@ -73,7 +73,7 @@ def Cpu_ContractionScheduleAttr : Cpu_ScheduleAttr<"ContractionSchedule", "contr
     `#kernel.by_size`.
 
     Where B lies along k and `b` is `in_place`, lanes are neighbours in k: no panel is copied, and the
-    lanes of each sum are added up at the end (lib/Codegen/Cpu/DotTile.h).
+    lanes of each sum are added up at the end (lib/Codegen/Cpu/Products/DotTile.h).
 
     Of convolutions, rows are output pixels and columns filters: `a` is `pointers`, one for
     each tap and row, or `gathered`, the pixels under the filter side by side.

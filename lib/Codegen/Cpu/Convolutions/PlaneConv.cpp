@@ -1,0 +1,419 @@
+//===- PlaneConv.cpp - Convolutions whose lanes are pixels ----------------===//
+//
+//   task = image, group, depth x block of lines (or part of a line)
+//   for block of channels:
+//     copy the planes under the block (PlaneTiles.h), with zeros around the image
+//     for run of terms:                         channels by taps; long sums are cut
+//       for vectors of pixels, for filters:     accumulators in registers
+//         for term:                             a table says how far its plane and tap are
+//           load vectors, multiply by an element of each filter
+//         store, or add to what the runs before made
+//   for filter, line: epilogue
+//
+// An image beyond L2 is read a few lines of each channel at a time, and a result written a few of
+// each filter, too short for the hardware to read ahead: copies fetch the lines of the next task,
+// and register tiles those of the result that their sums go to.
+//
+//===----------------------------------------------------------------------===//
+#include "PlaneConv.h"
+#include "../Products/PartialSums.h"
+#include "../Products/ProductSpec.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Codegen/Cpu/RegisterTile.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+static constexpr int64_t kGrainProducts = 1 << 17;
+
+PlaneCut codegen::cutOf(cpu::PlaneScheduleAttr attr) {
+  return {attr.getLanes(), attr.getRows(),    attr.getVectors(),
+          attr.getLines(), attr.getColumns(), attr.getChannels()};
+}
+
+kernel::Schedule codegen::planeSchedule(prim::ConvOp op, const CpuTarget &cpu) {
+  std::optional<PlaneConv> conv = planeConv(op);
+  std::optional<PlaneCut> cut =
+      conv && op->hasAttr(kInPlanes) ? planeCut(cpu, *conv) : std::nullopt;
+  if (!cut)
+    return {};
+  return cpu::PlaneScheduleAttr::get(op.getContext(), cut->lanes, cut->rows, cut->vectors,
+                                     cut->lines, cut->columns, cut->channels, kGrainProducts);
+}
+
+/// Blocks of lines, and of columns, of one plane of results.
+static int64_t lineBlocks(const PlaneConv &conv, const PlaneCut &cut) {
+  return llvm::divideCeil(conv.axes[1].output, cut.lines);
+}
+static int64_t columnBlocks(const PlaneConv &conv, const PlaneCut &cut) {
+  return llvm::divideCeil(conv.axes[2].output, cut.columns);
+}
+
+int64_t codegen::planeTaskCount(const PlaneConv &conv, const PlaneCut &cut) {
+  return conv.batch * conv.groups * conv.axes[0].output * lineBlocks(conv, cut) *
+         columnBlocks(conv, cut);
+}
+
+namespace {
+
+class PlaneEmitter {
+public:
+  PlaneEmitter(KernelFrame &frame, prim::ConvOp op, const PlaneConv &conv, const PlaneCut &cut);
+  void emitTask(Index task);
+
+private:
+  void fillTable();
+  void copyChannels(Index first, Index count);
+  void copyLine(Value source, Value inside, Index start, Index to, bool fetches);
+  Value loadLine(Value source, Index start, bool known);
+  void emitRuns(Index firstChannel, Index count, bool isFirst);
+  void emitTiles(Index firstTerm, Index begin, Index end, bool isFirst);
+  void emitTile(Index filter, unsigned rows, Index pixel, unsigned vectors, Index firstTerm,
+                Index begin, Index end, bool isFirst);
+  void fetchResult(Index filter, unsigned rows, Index pixel, unsigned vectors);
+  void finish();
+  bool sumsOnce() const {
+    return cut.channels == conv.channels && conv.channels * conv.taps() <= kSumBlock * 3 / 2;
+  }
+  VectorType vectorType() const { return VectorType::get({cut.lanes}, f32); }
+  Index constant(int64_t v) { return k.constant(v); }
+
+  KernelFrame &frame;
+  KernelBuilder k;
+  prim::ConvOp op;
+  const PlaneConv &conv;
+  const PlaneCut &cut;
+  Type f32, i64;
+  Value input, weights, copies, sums, table;
+  bool fetchesInput, fetchesResult;        ///< beyond L2
+  Index image, group, depth, line, column; ///< of the task's first result
+};
+
+} // namespace
+
+PlaneEmitter::PlaneEmitter(KernelFrame &frame, prim::ConvOp op, const PlaneConv &conv,
+                           const PlaneCut &cut)
+    : frame(frame), k(frame.b, frame.b.getLoc()), op(op), conv(conv), cut(cut),
+      f32(frame.b.getF32Type()), i64(frame.b.getI64Type()) {
+  input = frame.e.memoryOf(op.getX())->pointer;
+  weights = frame.e.memoryOf(op.getW())->pointer;
+  // The last vectors of a tile reach behind the last pixel.
+  int64_t beyond = (cut.vectors + 1) * cut.lanes + 4 * cut.lanes;
+  copies = k.scratch(f32, cut.channels * cut.channelStride(conv) + beyond);
+  sums = k.scratch(f32, conv.filters * cut.sumStride(conv));
+  table = k.scratch(i64, cut.channels * conv.taps());
+  fillTable();
+  auto isFar = [&](Value v) {
+    return tensorType(v).getNumElements() * int64_t(sizeof(float)) > frame.cpu.l2Bytes;
+  };
+  Value stored = frame.yield().getValues()[0];
+  fetchesInput = isFar(op.getX()) && columnBlocks(conv, cut) == 1;
+  fetchesResult = isFar(op.getResult()) && tensorType(stored) == tensorType(op.getResult());
+}
+
+/// How far the plane and place of each term are from those of the first.
+void PlaneEmitter::fillTable() {
+  const PlaneAxis *axes = conv.axes;
+  int64_t across = axes[1].planes().size(), along = axes[2].planes().size();
+  int64_t taps = conv.taps(), stride = cut.lineStride(conv);
+  k.loop(constant(0), constant(cut.channels), constant(1), [&](Index channel) {
+    Index base = k.mul(channel, constant(cut.channelStride(conv)));
+    Index at = k.mul(channel, constant(taps));
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      int64_t x = tap % axes[2].kernel, rest = tap / axes[2].kernel;
+      int64_t y = rest % axes[1].kernel, z = rest / axes[1].kernel;
+      int64_t plane = (z * across + axes[1].plane(y)) * along + axes[2].plane(x);
+      int64_t offset = plane * cut.planeStride(conv) + axes[1].shift(y) * stride + axes[2].shift(x);
+      k.store(k.toI64(k.add(base, constant(offset))),
+              k.address(table, i64, k.add(at, constant(tap))));
+    }
+  });
+}
+
+void PlaneEmitter::emitTask(Index task) {
+  auto take = [&](int64_t extent) {
+    Index at = k.rem(task, constant(extent));
+    task = k.floorDiv(task, constant(extent));
+    return at;
+  };
+  column = k.mul(take(columnBlocks(conv, cut)), constant(cut.columns));
+  line = k.mul(take(lineBlocks(conv, cut)), constant(cut.lines));
+  depth = take(conv.axes[0].output);
+  group = take(conv.groups);
+  image = task;
+  auto block = [&](Index first, bool isFirst) {
+    bool equal = conv.channels % cut.channels == 0;
+    Index count = equal ? constant(cut.channels)
+                        : k.min(constant(cut.channels), k.sub(constant(conv.channels), first));
+    copyChannels(first, count);
+    emitRuns(first, count, isFirst);
+  };
+  if (sumsOnce()) {
+    block(constant(0), /*isFirst=*/true);
+  } else {
+    Value none = k.zero(vectorType());
+    k.loop(constant(0), constant(conv.filters * cut.sumStride(conv)), constant(cut.lanes),
+           [&](Index at) { k.store(none, k.address(sums, f32, at)); });
+    k.loop(constant(0), constant(conv.channels), constant(cut.channels),
+           [&](Index first) { block(first, /*isFirst=*/false); });
+  }
+  finish();
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+void PlaneEmitter::copyChannels(Index first, Index count) {
+  const PlaneAxis *axes = conv.axes;
+  int64_t lineElements = axes[2].input, planeElements = lineElements * axes[1].input;
+  Index channels = constant(conv.groups * conv.channels);
+  Index start = k.add(k.mulAdd(image, channels, k.mul(group, constant(conv.channels))), first);
+  SmallVector<int64_t, 4> across = axes[1].planes();
+  int64_t along = axes[2].planes().size(), copied = axes[1].length(cut.lines);
+  k.loop(constant(0), count, constant(1), [&](Index channel) {
+    Index from = k.mul(k.add(start, channel), constant(axes[0].input * planeElements));
+    Index to = k.mul(channel, constant(cut.channelStride(conv)));
+    k.loop(constant(0), constant(axes[0].kernel), constant(1), [&](Index z) {
+      Index slice =
+          k.sub(k.add(k.mul(depth, constant(axes[0].stride)), k.mul(z, constant(axes[0].dilation))),
+                constant(axes[0].low));
+      for (auto [number, rest] : llvm::enumerate(across)) {
+        auto copy = [&, number = number, rest = rest](Index y, bool fetches) {
+          Index row = k.sub(k.add(k.mul(k.add(line, y), constant(axes[1].stride)), constant(rest)),
+                            constant(axes[1].low));
+          auto inside = [&](Index at, int64_t extent) {
+            return k.compare(arith::CmpIPredicate::ult, at, constant(extent));
+          };
+          Value exists = arith::AndIOp::create(k.builder, k.loc, inside(slice, axes[0].input),
+                                               inside(row, axes[1].input));
+          Index offset = k.add(k.mulAdd(slice, constant(planeElements), from),
+                               k.mul(row, constant(lineElements)));
+          Index plane = k.mulAdd(z, constant(across.size() * along), constant(number * along));
+          Index place = k.add(k.mulAdd(plane, constant(cut.planeStride(conv)), to),
+                              k.mul(y, constant(cut.lineStride(conv))));
+          Index begin = k.sub(k.mul(column, constant(axes[2].stride)), constant(axes[2].low));
+          copyLine(k.address(input, f32, offset), exists, begin, place, fetches);
+        };
+        // The next task has the last lines but as many as it has of its own.
+        int64_t again = fetchesInput ? std::max<int64_t>(0, copied - cut.lines) : copied;
+        k.loop(constant(0), constant(again), constant(1), [&](Index y) { copy(y, false); });
+        k.loop(constant(again), constant(copied), constant(1), [&](Index y) { copy(y, true); });
+      }
+    });
+  });
+}
+
+/// As many elements as all planes of a vector take, from `start` of the line on; zeros outside.
+Value PlaneEmitter::loadLine(Value source, Index start, bool known) {
+  int64_t count = cut.lanes * conv.axes[2].stride;
+  auto type = VectorType::get({count}, f32);
+  Value pointer = k.address(source, f32, start);
+  if (known)
+    return k.load(type, pointer);
+  SmallVector<int32_t> numbers = llvm::to_vector(llvm::seq<int32_t>(0, count));
+  auto integers = VectorType::get({count}, k.builder.getI32Type());
+  Value lanes = arith::ConstantOp::create(
+      k.builder, k.loc, DenseElementsAttr::get(integers, ArrayRef<int32_t>(numbers)));
+  Value first = arith::TruncIOp::create(k.builder, k.loc, k.builder.getI32Type(), k.toI64(start));
+  lanes = arith::AddIOp::create(k.builder, k.loc, lanes, k.broadcast(first, count));
+  Value extent = arith::ConstantOp::create(
+      k.builder, k.loc, DenseElementsAttr::get(integers, static_cast<int32_t>(conv.axes[2].input)));
+  Value mask = arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::ult, lanes, extent);
+  return LLVM::MaskedLoadOp::create(k.builder, k.loc, type, pointer, mask, k.zero(type),
+                                    k.builder.getI32IntegerAttr(4));
+}
+
+void PlaneEmitter::copyLine(Value source, Value inside, Index start, Index to, bool fetches) {
+  const PlaneAxis &axis = conv.axes[2];
+  int64_t stride = axis.stride, taken = cut.lanes * stride;
+  SmallVector<int64_t, 4> planes = axis.planes();
+  auto store = [&](Value all, Index at) {
+    for (auto [number, rest] : llvm::enumerate(planes)) {
+      SmallVector<int64_t> picked;
+      for (int64_t lane = 0; lane < cut.lanes; ++lane)
+        picked.push_back(lane * stride + rest);
+      Value lanes = stride == 1
+                        ? all
+                        : vector::ShuffleOp::create(k.builder, k.loc, all, all, picked).getResult();
+      Index place = k.add(k.add(to, at), constant(number * cut.planeStride(conv)));
+      k.store(lanes, k.address(copies, f32, place));
+    }
+  };
+  Index end = constant(cut.lineStride(conv)), step = constant(cut.lanes);
+  auto fetch = [&](Value first, int64_t elements) {
+    for (int64_t byte = 0; byte < elements * 4; byte += frame.cpu.lineBytes)
+      k.prefetch(k.address(first, k.builder.getI8Type(), constant(byte)));
+  };
+  int64_t later = cut.lines * conv.axes[1].stride * axis.input;
+  auto copy = [&] {
+    k.loop(constant(0), end, step, [&](Index at) {
+      Index from = k.add(start, k.mul(at, constant(stride)));
+      if (fetches)
+        fetch(k.address(source, f32, k.add(from, constant(later))), taken);
+      Value low = k.compare(arith::CmpIPredicate::sge, from, constant(0));
+      Value high =
+          k.compare(arith::CmpIPredicate::sle, k.add(from, constant(taken)), constant(axis.input));
+      Value whole = arith::AndIOp::create(k.builder, k.loc, low, high);
+      k.ifThenElse(
+          whole, [&] { store(loadLine(source, from, /*known=*/true), at); },
+          [&] { store(loadLine(source, from, /*known=*/false), at); });
+    });
+  };
+  auto clear = [&] {
+    if (fetches)
+      k.loop(constant(0), end, step, [&](Index at) {
+        Index from = k.add(start, k.mul(at, constant(stride)));
+        fetch(k.address(source, f32, k.add(from, constant(later))), taken);
+      });
+    Value none = k.zero(vectorType());
+    k.loop(constant(0), end, step, [&](Index at) {
+      for (size_t number = 0; number < planes.size(); ++number)
+        k.store(none, k.address(copies, f32,
+                                k.add(k.add(to, at), constant(number * cut.planeStride(conv)))));
+    });
+  };
+  k.ifThenElse(inside, copy, clear);
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// Terms [0, channels * taps) of a block, in runs of equal length.
+void PlaneEmitter::emitRuns(Index firstChannel, Index count, bool isFirst) {
+  int64_t taps = conv.taps(), most = cut.channels * taps;
+  Index firstTerm = k.mul(firstChannel, constant(taps)), length = k.mul(count, constant(taps));
+  if (most <= kSumBlock * 3 / 2)
+    return emitTiles(firstTerm, constant(0), length, isFirst);
+  int64_t run = llvm::divideCeil(most, llvm::divideCeil(most, kSumBlock));
+  k.loop(constant(0), length, constant(run), [&](Index begin) {
+    emitTiles(firstTerm, begin, k.min(k.add(begin, constant(run)), length), isFirst);
+  });
+}
+
+void PlaneEmitter::emitTiles(Index firstTerm, Index begin, Index end, bool isFirst) {
+  int64_t vectors = cut.sumStride(conv) / cut.lanes, whole = vectors / cut.vectors;
+  int64_t tiles = llvm::divideCeil(conv.filters, cut.rows);
+  int64_t large = conv.filters - tiles * (cut.rows - 1); // tiles of all rows; the others: one less
+  auto filters = [&](Index pixel, unsigned count) {
+    k.loop(constant(0), constant(large), constant(1), [&](Index tile) {
+      emitTile(k.mul(tile, constant(cut.rows)), cut.rows, pixel, count, firstTerm, begin, end,
+               isFirst);
+    });
+    k.loop(constant(large), constant(tiles), constant(1), [&](Index tile) {
+      Index filter = k.add(k.mul(tile, constant(cut.rows - 1)), constant(large));
+      emitTile(filter, cut.rows - 1, pixel, count, firstTerm, begin, end, isFirst);
+    });
+  };
+  k.loop(constant(0), constant(whole), constant(1), [&](Index chunk) {
+    filters(k.mul(chunk, constant(cut.vectors * cut.lanes)), cut.vectors);
+  });
+  if (vectors % cut.vectors)
+    filters(constant(whole * cut.vectors * cut.lanes), vectors % cut.vectors);
+}
+
+/// Lines of the cache that the sums of a tile go to, all but for what lies between lines of pixels.
+void PlaneEmitter::fetchResult(Index filter, unsigned rows, Index pixel, unsigned vectors) {
+  const PlaneAxis *axes = conv.axes;
+  Index y = k.floorDiv(pixel, constant(cut.lineStride(conv)));
+  Index x = k.add(column, k.rem(pixel, constant(cut.lineStride(conv))));
+  int64_t plane = axes[1].output * axes[2].output;
+  Index first = k.add(k.mul(image, constant(conv.groups)), group);
+  first = k.mul(k.mulAdd(first, constant(conv.filters), filter), constant(axes[0].output));
+  Index at = k.mulAdd(k.add(line, y), constant(axes[2].output), x);
+  at = k.mulAdd(k.add(first, depth), constant(plane), at);
+  Value result = k.address(frame.results[0].pointer, f32, at);
+  for (unsigned r = 0; r < rows; ++r)
+    for (int64_t lane = 0; lane < vectors * cut.lanes; lane += frame.cpu.lineBytes / 4)
+      k.prefetch(k.address(result, f32, constant(r * axes[0].output * plane + lane)));
+}
+
+void PlaneEmitter::emitTile(Index filter, unsigned rows, Index pixel, unsigned vectors,
+                            Index firstTerm, Index begin, Index end, bool isFirst) {
+  constexpr int64_t kWrittenOut = 96; // products of vectors in a turn
+  int64_t terms = conv.channels * conv.taps();
+  if (fetchesResult && isFirst)
+    fetchResult(filter, rows, pixel, vectors);
+  SmallVector<Value> zeros(rows * vectors, k.zero(vectorType()));
+  Index number = k.mulAdd(group, constant(conv.filters), filter);
+  Value row = k.address(weights, f32, k.mulAdd(number, constant(terms), firstTerm));
+  Value pixels = k.address(copies, f32, pixel);
+  auto step = [&](Index term, ValueRange in) {
+    SmallVector<Value> accs = llvm::to_vector(in), loaded;
+    Value offset = k.load(i64, k.address(table, i64, term));
+    auto pointer = LLVM::LLVMPointerType::get(k.builder.getContext());
+    Value at =
+        LLVM::GEPOp::create(k.builder, k.loc, pointer, f32, pixels, ArrayRef<LLVM::GEPArg>{offset});
+    for (unsigned v = 0; v < vectors; ++v)
+      loaded.push_back(k.load(vectorType(), k.address(at, f32, constant(v * cut.lanes))));
+    Value element = k.address(row, f32, term);
+    for (unsigned r = 0; r < rows; ++r) {
+      Value a = k.broadcast(k.load(f32, k.address(element, f32, constant(r * terms))), cut.lanes);
+      for (unsigned v = 0; v < vectors; ++v) {
+        Value &acc = accs[r * vectors + v];
+        acc = emitMultiplyAdd(k, frame.cpu, a, loaded[v], acc);
+      }
+    }
+    return accs;
+  };
+  int64_t unroll = std::clamp<int64_t>(kWrittenOut / (rows * vectors), 1, 4);
+  Index length = k.sub(end, begin), turns = constant(unroll);
+  Index whole = k.mul(k.floorDiv(length, turns), turns), bulk = k.add(begin, whole);
+  SmallVector<Value> accs = k.loop(begin, bulk, turns, zeros, [&](Index term, ValueRange in) {
+    SmallVector<Value> some = llvm::to_vector(in);
+    for (int64_t i = 0; i < unroll; ++i)
+      some = step(k.add(term, constant(i)), some);
+    return some;
+  });
+  accs = k.loop(bulk, end, constant(1), accs, step);
+  Value to = k.address(sums, f32, k.mulAdd(filter, constant(cut.sumStride(conv)), pixel));
+  for (unsigned r = 0; r < rows; ++r)
+    for (unsigned v = 0; v < vectors; ++v) {
+      Value place = k.address(to, f32, constant(r * cut.sumStride(conv) + v * cut.lanes));
+      Value sum = accs[r * vectors + v];
+      if (!isFirst)
+        sum = arith::AddFOp::create(k.builder, k.loc, k.load(vectorType(), place), sum);
+      k.store(sum, place);
+    }
+}
+
+void PlaneEmitter::finish() {
+  const PlaneAxis *axes = conv.axes;
+  SmallVector<Value> rowExtents;
+  auto type = tensorType(op.getResult());
+  for (int64_t extent : type.getShape().drop_front(1).drop_back(1))
+    rowExtents.push_back(k.value(constant(extent)));
+  Value entry = k.value(image);
+  withEpilogue(frame, op, entry, rowExtents, /*hasColumns=*/true, [&](EpilogueFn epilogue) {
+    Index lines = k.min(constant(cut.lines), k.sub(constant(axes[1].output), line));
+    Index columns = k.min(constant(cut.columns), k.sub(constant(axes[2].output), column));
+    if (axes[2].output % cut.columns == 0)
+      columns = constant(cut.columns);
+    k.loop(constant(0), constant(conv.filters), constant(1), [&](Index filter) {
+      Index channel = k.mulAdd(group, constant(conv.filters), filter);
+      Index slice = k.mulAdd(channel, constant(axes[0].output), depth);
+      k.loop(constant(0), lines, constant(1), [&](Index y) {
+        Index m = k.add(k.mulAdd(slice, constant(axes[1].output), line), y);
+        Index from = k.mulAdd(filter, constant(cut.sumStride(conv)),
+                              k.mul(y, constant(cut.lineStride(conv))));
+        k.loop(constant(0), columns, constant(cut.lanes), [&](Index x) {
+          Value sum = k.load(vectorType(), k.address(sums, f32, k.add(from, x)));
+          epilogue(k.builder, k.loc, k.value(m), k.value(k.add(column, x)), sum,
+                   k.min(constant(cut.lanes), k.sub(columns, x)));
+        });
+      });
+    });
+  });
+}
+
+bool codegen::emitPlaneConvolution(KernelFrame &f, cpu::PlaneScheduleAttr schedule) {
+  auto op = cast<prim::ConvOp>(contractionOf(f.launch));
+  std::optional<PlaneConv> conv = planeConv(op);
+  PlaneCut cut = cutOf(schedule);
+  PlaneEmitter emitter(f, op, *conv, cut);
+  KernelBuilder k(f.b, f.b.getLoc());
+  k.loop(f.begin, f.end, k.constant(1), [&](Index task) { emitter.emitTask(task); });
+  return !f.failed;
+}

@@ -1,0 +1,34 @@
+//===- LeftSlices.h - Rows of a product on their way to wgmma ----*- C++ -*-===//
+//
+// Internal to lib/Codegen/Gpu. A slice of left's rows comes to a tile in one box. Rows past the
+// last one would be filled with zeros, which takes longer than to bring others: so a tile that has
+// much fewer rows gets them in small boxes. What lies in the place of the others then is multiplied
+// and never stored.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "../WordArithmetic.h"
+
+namespace tcc::codegen::device {
+
+class LeftSlices : WordArithmetic {
+public:
+  /// Of tiles of `tileRows` of `rows` (i32). `part`: the map of small boxes; null: all tiles are
+  /// whole.
+  LeftSlices(KernelFrame &f, unsigned tileRows, mlir::Value rows, mlir::Value whole,
+             mlir::Value part)
+      : WordArithmetic(f), tileRows(tileRows), rows(rows), whole(whole), part(part) {}
+
+  /// What comes to a tile that begins with `firstRow`, i32.
+  mlir::Value bytes(mlir::Value firstRow);
+  /// Its rows at `k`, to shared memory.
+  void copy(mlir::Value to, mlir::Value k, mlir::Value firstRow, mlir::Value barrier);
+
+private:
+  mlir::Value rowsOfBoxes(mlir::Value firstRow);
+
+  unsigned tileRows;
+  mlir::Value rows, whole, part;
+};
+
+} // namespace tcc::codegen::device
