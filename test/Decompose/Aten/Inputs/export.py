@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from cases import Call, cases
+from misstated import misstate, misstated
 
 DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.int64: "i64", torch.int32: "i32", torch.int16: "i16",
           torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool", torch.float16: "f16", torch.bfloat16: "bf16",
@@ -43,7 +44,7 @@ def main():
     folder = folders[0] if folders else os.path.dirname(os.path.abspath(__file__))
     torch.manual_seed(0)
     only = next((a[7:].split(",") for a in arguments if a.startswith("--only=")), None)
-    for name, model, inputs, *dynamic in cases():
+    for name, model, inputs, *dynamic in (*cases(), *misstated()):
         if only and name not in only:
             continue
         bare = isinstance(model, nn.Module)
@@ -51,7 +52,7 @@ def main():
         expected = tensors(module(*(v.clone() for v in inputs)))
         shapes = (dynamic[0] if bare else (dynamic[0],)) if dynamic else None
         program = torch.export.export(module, tuple(v.clone() for v in inputs), dynamic_shapes=shapes)
-        programs = {name: program}
+        programs = {name: misstate(program) if "misstated" in name else program}
         if "--all" in sys.argv:
             programs[name + "_aten"] = program.run_decompositions()
         for title, one in programs.items():
