@@ -223,11 +223,14 @@ template <bool upper> LogicalResult incompleteGamma(AtenNode &a) {
   edge(sIsInf, 0);
   edge(xAtZero, 0);
   edge(sAtZero, 1);
-  Value undefined = b.binary<prim::OrOp>(both(sAtZero, xAtZero), both(sIsInf, xIsInf));
-  for (Value v : {s, x}) {
-    Value below = b.logicalNot(b.compare(P::ge, v, 0.0)); // or NaN
-    undefined = b.binary<prim::OrOp>(undefined, below);
-  }
+  // A NaN counts for nothing where the other operand decides.
+  auto either = [&](Value p, Value q) { return b.binary<prim::OrOp>(p, q); };
+  Value decidedByX = either(xAtZero, xIsInf);
+  Value sIsNan = b.predicate<prim::IsNanOp>(s), xIsNan = b.predicate<prim::IsNanOp>(x);
+  Value undefined = either(both(sAtZero, xAtZero), both(sIsInf, xIsInf));
+  undefined = either(undefined, either(b.compare(P::lt, s, 0.0), b.compare(P::lt, x, 0.0)));
+  undefined = either(undefined, both(sIsNan, b.logicalNot(decidedByX)));
+  undefined = either(undefined, both(xIsNan, b.logicalNot(sIsInf)));
   return a.give(b.select(undefined, number(std::numeric_limits<double>::quiet_NaN()), value));
 }
 

@@ -23,9 +23,9 @@ def specials(normal, uniform):
         result for name in POLYNOMIALS
         for result in (getattr(special, name)(x, n), getattr(special, name)(x, 3), getattr(special, name)(0.3, n))], (
             torch.linspace(-1.25, 1.25, 6).double(), torch.tensor([[0], [1], [2], [5], [9], [-1]]))
-    rows = torch.tensor([0.0, 0.1, 1.0, 2.5, 30.0, 150.0, float("inf")]).double()
+    rows = torch.tensor([0.0, 0.1, 1.0, 2.5, 30.0, 150.0, float("inf"), float("nan"), -1.0]).double()
     yield "incomplete_gamma", lambda s, x: [torch.igamma(s, x), torch.igammac(s, x)], (
-        rows[:, None], torch.tensor([0.0, 0.05, 0.9, 3.0, 29.0, 160.0, float("inf"), -1.0]).double())
+        rows[:, None], torch.tensor([0.0, 0.05, 0.9, 3.0, 29.0, 160.0, float("inf"), -1.0, float("nan")]).double())
     yield "mantissas", lambda x, h: [*torch.frexp(x), *torch.frexp(h)], (
         torch.tensor([1.0, -3.5, 0.0, 1e-42, 6e37, 0.49999997, float("inf"), float("nan")]), normal(4).half())
     yield "histograms", lambda x, e, w, y: [
