@@ -21,6 +21,24 @@ bool tcc::codegen::dependsOn(Value value, const DenseSet<Operation *> &ops) {
   return false;
 }
 
+bool tcc::codegen::isReadInPlace(Value value) {
+  SmallVector<Value> work = {value};
+  DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    if (!seen.insert(v).second)
+      continue;
+    for (Operation *user : v.getUsers()) {
+      if (isa<prim::ReduceOp, prim::DimOp, kernel::YieldOp>(user))
+        continue;
+      if (!prim::isElementwise(user))
+        return false;
+      llvm::append_range(work, user->getResults());
+    }
+  }
+  return true;
+}
+
 std::vector<RowStage> tcc::codegen::rowStages(kernel::LaunchOp launch) {
   std::vector<RowStage> stages;
   for (Operation &op : launch.getBody().front()) {

@@ -159,7 +159,7 @@ void LinesEmitter::bindPoints() {
   Block &body = f.launch.getBody().front();
   auto isFull = [&](Value v) {
     auto type = dyn_cast<RankedTensorType>(v.getType());
-    return type && type.getShape() == full.getShape();
+    return type && type.getShape() == full.getShape() && isReadInPlace(v);
   };
   for (Value argument : body.getArguments())
     if (isFull(argument))
@@ -176,7 +176,8 @@ void LinesEmitter::planLines() {
       continue;
     Value value = op.getResult(0);
     Type element = computeType(tensorType(value).getElementType());
-    if (tensorType(value).getShape() != full.getShape() || element.isInteger(1))
+    if (tensorType(value).getShape() != full.getShape() || element.isInteger(1) ||
+        !isReadInPlace(value))
       continue;
     if (op.hasTrait<prim::VeryCostly>() && loopsThatRead(f.launch, stages, &op) > 1 &&
         narrow.lines * narrow.points <= schedule.getKept())

@@ -134,7 +134,7 @@ std::optional<unsigned> RowEmitter::resultFor(Operation *op) {
   return isResult ? place : 0;
 }
 
-/// Values of the whole space that are expensive and read by two loops.
+/// Values of the whole space that are expensive and read by two loops, at their own points.
 void RowEmitter::planCache() {
   auto full = tensorType(fullValue);
   ArrayRef<int64_t> inner = full.getShape().drop_front(rows);
@@ -147,7 +147,7 @@ void RowEmitter::planCache() {
     if (!op.hasTrait<prim::VeryCostly>() ||
         tensorType(op.getResult(0)).getShape() != full.getShape() ||
         tensorType(op.getResult(0)).getElementType() != f.b.getF32Type() ||
-        loopsThatRead(f.launch, stages, &op) < 2)
+        loopsThatRead(f.launch, stages, &op) < 2 || !isReadInPlace(op.getResult(0)))
       continue;
     Value value = op.getResult(0);
     bool isResult = llvm::is_contained(f.yield().getValues(), value);

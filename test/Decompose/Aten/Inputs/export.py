@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from cases import Call, cases
+from elsewhere import elsewhere
 from misstated import misstate, misstated
 
 DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.int64: "i64", torch.int32: "i32", torch.int16: "i16",
@@ -44,7 +45,7 @@ def main():
     folder = folders[0] if folders else os.path.dirname(os.path.abspath(__file__))
     torch.manual_seed(0)
     only = next((a[7:].split(",") for a in arguments if a.startswith("--only=")), None)
-    for name, model, inputs, *dynamic in (*cases(), *misstated()):
+    for name, model, inputs, *dynamic in (*cases(), *misstated(), *elsewhere()):
         if only and name not in only:
             continue
         bare = isinstance(model, nn.Module)
