@@ -26,9 +26,9 @@ bool dependsOn(mlir::Value value, const llvm::DenseSet<mlir::Operation *> &ops);
 unsigned loopsThatRead(kernel::LaunchOp launch, llvm::ArrayRef<RowStage> stages,
                        mlir::Operation *op);
 
-/// Whether what a row computes at a point reads `value` at the same point only, wherever it is read:
-/// no view, index or repetition lies between. What holds the values of one row alone can stand for
-/// such a value; of two values of one type extents may differ, if they are open.
+/// Whether what a row computes at a point reads `value` at the same point only, wherever it is
+/// read: no view, index or repetition lies between. What holds the values of one row alone can
+/// stand for such a value; of two values of one type extents may differ, if they are open.
 bool isReadInPlace(mlir::Value value);
 
 } // namespace tcc::codegen
