@@ -28,8 +28,8 @@ public:
   }
   void addIntegerWeightPasses(OpPassManager &passes, WeightTable &weights) const override {
     if (target().host.byteDot != ByteDot::None)
-      passes.addPass(createIntegerProductsPass(
-          &weights, [this](prim::ConvOp op) { return prefersFloats(op); }));
+      passes.addPass(
+          createIntegerProductsPass(&weights, [this](Operation *op) { return prefersFloats(op); }));
     passes.addPass(createIntegerWeightsPass(&weights));
     passes.addPass(createGroupedWeightsPass(&weights, &target().host));
   }
@@ -64,18 +64,23 @@ private:
 
   /// Pairs of integers are multiplied no faster than floats, which tiles (Winograd) and copied
   /// lines have in fewer instructions: there bytes are worth it where they are read about once.
-  bool prefersFloats(prim::ConvOp op) const;
+  bool prefersFloats(Operation *op) const;
 
   codegen::CpuScheduleModel model;
 };
 
 } // namespace
 
-bool CpuBackend::prefersFloats(prim::ConvOp op) const {
-  auto w = tensorType(op.getW());
-  bool isDepthwise = op.getGroups() > 1 && w.getDimSize(1) == 1;
+bool CpuBackend::prefersFloats(Operation *op) const {
+  if (target().host.byteDot != ByteDot::Pairs)
+    return false;
+  auto conv = dyn_cast<prim::ConvOp>(op);
+  if (!conv)
+    return !cast<prim::DotOp>(op).getRhsBatch().empty();
+  auto w = tensorType(conv.getW());
+  bool isDepthwise = conv.getGroups() > 1 && w.getDimSize(1) == 1;
   bool isPointwise = llvm::all_of(w.getShape().drop_front(2), [](int64_t v) { return v == 1; });
-  return target().host.byteDot == ByteDot::Pairs && !isDepthwise && !isPointwise;
+  return !isDepthwise && !isPointwise;
 }
 
 llvm::Expected<KernelCode> CpuBackend::compile(const KernelSource &kernel) const {

@@ -67,6 +67,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createCommonSubexpressionsPass());
     pm.addPass(createAbsorbTransposesPass()); // before a large weight is transposed
     pm.addPass(createSharedOperandsPass());
+    pm.addPass(createRequantizedPass(model.weights.get()));
     options.backend->addIntegerWeightPasses(pm, *model.weights);
     pm.addPass(createFoldConstantsPass(model.weights.get()));
     pm.addPass(createExpressionsPass());

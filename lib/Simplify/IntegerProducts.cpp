@@ -23,12 +23,8 @@
 // weights.
 //
 //===----------------------------------------------------------------------===//
-#include "Simplify/Splat.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "tcc/Reference/Interpreter.h"
+#include "Simplify/Dequantized.h"
 #include "tcc/Simplify/Simplify.h"
-#include "tcc/Support/WeightTable.h"
-#include <cmath>
 
 namespace tcc {
 #define GEN_PASS_DEF_INTEGERPRODUCTSPASS
@@ -42,152 +38,49 @@ using reference::Tensor;
 
 namespace {
 
-/// (integers - zeros) * scales; each one number, or one for each index of an axis.
-struct Dequantized {
-  Value integers;
-  std::vector<double> zeros, scales;
-};
-
 class ProductRewriter {
 public:
   ProductRewriter(const WeightTable &weights, const FloatsPreferred &prefersFloats)
-      : weights(weights), prefersFloats(prefersFloats) {}
+      : dequantizer(weights), prefersFloats(prefersFloats) {}
   void rewrite(prim::ConvOp op);
   void rewrite(prim::DotOp op);
   /// What surrounds the bytes of an integer convolution as its zero point.
   void absorbBorder(prim::ConvOp op);
 
 private:
-  std::optional<Tensor> evaluate(Value value, unsigned depth = 0);
-  std::optional<std::vector<double>> numbers(Value value, std::optional<int64_t> axis);
-  /// Takes `value` apart, whose scales may differ along `axis`.
-  std::optional<Dequantized> dequantized(Value value, std::optional<int64_t> axis);
-  std::optional<Dequantized> lhs(Value value);
-  std::optional<Dequantized> rhs(OpBuilder &b, Value value, std::optional<int64_t> axis);
+  void recentre(OpBuilder &b, Dequantized &weights);
+  bool fitCentred(const Dequantized &weights);
 
-  const WeightTable &weights;
+  Dequantizer dequantizer;
   const FloatsPreferred &prefersFloats;
 };
 
 } // namespace
 
-/// What a few operators make of constants.
-std::optional<Tensor> ProductRewriter::evaluate(Value value, unsigned depth) {
-  constexpr unsigned kDeepest = 8;
-  constexpr int64_t kMost = 1 << 20;
-  Operation *op = value.getDefiningOp();
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!op || !type || !type.hasStaticShape() || type.getNumElements() > kMost || depth > kDeepest ||
-      prim::layoutOf(value))
-    return std::nullopt;
-  SmallVector<Tensor> operands;
-  if (!prim::has<prim::ModelConstant>(op)) {
-    if (!prim::isElementwise(op) && !isa<prim::ReshapeOp>(op))
-      return std::nullopt;
-    for (Value operand : op->getOperands()) {
-      std::optional<Tensor> known = evaluate(operand, depth + 1);
-      if (!known)
-        return std::nullopt;
-      operands.push_back(*known);
-    }
-  }
-  auto results = reference::evaluateOp(op, operands, weights);
-  if (results)
-    return (*results)[0];
-  llvm::consumeError(results.takeError());
-  return std::nullopt;
+/// Whether the weights less their one zero point are i8.
+bool ProductRewriter::fitCentred(const Dequantized &w) {
+  if (w.zeros[0] == 128 && elementOf(w.integers).isUnsignedInteger())
+    return true;
+  std::optional<Tensor> known = dequantizer.evaluate(w.integers);
+  return known && llvm::all_of(known->reals(), [&](double v) {
+           return v - w.zeros[0] >= -128 && v - w.zeros[0] <= 127;
+         });
 }
 
-/// The finite numbers of a constant that is the same everywhere but along `axis`.
-std::optional<std::vector<double>> ProductRewriter::numbers(Value value,
-                                                            std::optional<int64_t> axis) {
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, tensorType(value).getRank()));
-  Value source = value;
-  if (auto broadcast = value.getDefiningOp<prim::BroadcastOp>()) {
-    source = broadcast.getX();
-    axes.assign(broadcast.getAxes().begin(), broadcast.getAxes().end());
-  }
-  if (auto splat = floatSplat(source)) {
-    bool lost;
-    splat->convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
-    double number = splat->convertToDouble();
-    return std::isfinite(number) ? std::optional(std::vector<double>{number}) : std::nullopt;
-  }
-  for (auto [at, extent] : llvm::zip_equal(axes, tensorType(source).getShape()))
-    if (extent != 1 && at != axis)
-      return std::nullopt;
-  std::optional<Tensor> tensor = evaluate(source);
-  if (!tensor || tensor->elements() == 0)
-    return std::nullopt;
-  std::vector<double> all = tensor->reals();
-  if (!llvm::all_of(all, [](double v) { return std::isfinite(v); }))
-    return std::nullopt;
-  if (llvm::all_equal(all))
-    all.resize(1);
-  return all;
-}
-
-std::optional<Dequantized> ProductRewriter::dequantized(Value value, std::optional<int64_t> axis) {
-  auto mul = value.getDefiningOp<prim::MulOp>();
-  if (!mul || !elementOf(value).isF32())
-    return std::nullopt;
-  Dequantized found;
-  Value inner = mul.getLhs();
-  auto scales = numbers(mul.getRhs(), axis);
-  if (!scales) {
-    inner = mul.getRhs();
-    scales = numbers(mul.getLhs(), axis);
-  }
-  if (!scales)
-    return std::nullopt;
-  found.scales = std::move(*scales);
-  found.zeros = {0};
-  if (auto sub = inner.getDefiningOp<prim::SubOp>()) {
-    auto zeros = numbers(sub.getRhs(), axis);
-    if (!zeros)
-      return std::nullopt;
-    found.zeros = std::move(*zeros);
-    inner = sub.getLhs();
-  }
-  auto cast = inner.getDefiningOp<prim::CastOp>();
-  if (!cast || !isInteger(cast.getX()) || elementOf(cast.getX()).getIntOrFloatBitWidth() != 8)
-    return std::nullopt;
-  found.integers = cast.getX();
-  double least = elementOf(found.integers).isUnsignedInteger() ? 0 : -128;
-  for (double zero : found.zeros) // as a byte has it
-    if (zero != std::rint(zero) || zero < least || zero > least + 255)
-      return std::nullopt;
-  return found;
-}
-
-/// With one scale and one zero point.
-std::optional<Dequantized> ProductRewriter::lhs(Value value) {
-  auto found = dequantized(value, std::nullopt);
-  return found && found->scales.size() == 1 && found->zeros.size() == 1 ? found : std::nullopt;
-}
-
-/// Without zero points.
-std::optional<Dequantized> ProductRewriter::rhs(OpBuilder &b, Value value,
-                                                std::optional<int64_t> axis) {
-  auto found = dequantized(value, axis);
-  if (!found || found->zeros.size() != 1)
-    return std::nullopt;
-  double zero = found->zeros[0];
-  if (zero == 0)
-    return found;
-  RankedTensorType type = tensorType(found->integers);
-  if (zero != 128 || !type.hasStaticShape() ||
-      !prim::has<prim::ModelConstant>(found->integers.getDefiningOp()))
-    return std::nullopt;
-  Location loc = value.getLoc();
+/// Constant weights whose zero point leaves i8 as those.
+void ProductRewriter::recentre(OpBuilder &b, Dequantized &w) {
+  RankedTensorType type = tensorType(w.integers);
+  if (w.zeros.size() != 1 || w.zeros[0] == 0 || !type.hasStaticShape() ||
+      !prim::has<prim::ModelConstant>(w.integers.getDefiningOp()) || !fitCentred(w))
+    return;
+  Location loc = w.integers.getLoc();
   auto wide = RankedTensorType::get(type.getShape(), b.getI32Type());
-  auto all = DenseElementsAttr::get(wide, b.getI32IntegerAttr(128));
-  Value centred =
-      prim::SubOp::create(b, loc, wide, prim::CastOp::create(b, loc, wide, found->integers),
-                          prim::ConstantOp::create(b, loc, wide, all));
-  found->integers =
+  auto all = DenseElementsAttr::get(wide, b.getI32IntegerAttr(static_cast<int32_t>(w.zeros[0])));
+  Value centred = prim::SubOp::create(b, loc, wide, prim::CastOp::create(b, loc, wide, w.integers),
+                                      prim::ConstantOp::create(b, loc, wide, all));
+  w.integers =
       prim::CastOp::create(b, loc, RankedTensorType::get(type.getShape(), b.getI8Type()), centred);
-  return found;
+  w.zeros = {0};
 }
 
 /// Whether sums of so many products of bytes fit 32 bits. What a zero point takes off them may wrap
@@ -197,58 +90,126 @@ static bool fits(int64_t terms) {
   return terms > 0 && terms <= std::numeric_limits<int32_t>::max() / kLargest;
 }
 
-static SmallVector<Value> openSizes(OpBuilder &b, Location loc, RankedTensorType type,
-                                    ArrayRef<OpFoldResult> dims) {
-  SmallVector<Value> sizes;
-  for (auto [axis, d] : llvm::enumerate(dims))
-    if (type.isDynamicDim(axis))
-      sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, d));
-  return sizes;
+static Value summed(OpBuilder &b, Value x, ArrayRef<int64_t> axes) {
+  RankedTensorType type = tensorType(x);
+  SmallVector<int64_t> shape;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    if (!llvm::is_contained(axes, axis))
+      shape.push_back(type.getDimSize(axis));
+  auto sums = RankedTensorType::get(shape, type.getElementType());
+  return prim::ReduceOp::create(b, x.getLoc(), sums, prim::ReduceKind::sum, x, axes);
+}
+
+static Value asI32(OpBuilder &b, Value x) {
+  return prim::CastOp::create(b, x.getLoc(), tensorType(x).clone(b.getI32Type()), x);
+}
+
+namespace {
+
+/// A product on its way from sums of integers to the floats that it stands for.
+class ScaledSums {
+public:
+  ScaledSums(OpBuilder &b, Location loc, Value sums)
+      : b(b), loc(loc), value(sums), dims(prim::dimsOf(b, loc, sums)) {}
+
+  /// `x`, a number for each index of the result's `axes`, in its shape.
+  Value spread(Value x, ArrayRef<int64_t> axes) {
+    RankedTensorType type = tensorType(value).clone(elementOf(x));
+    return prim::BroadcastOp::create(b, loc, type, x, axes, openSizes(b, loc, type, dims));
+  }
+  template <typename Op> void apply(Value x, ArrayRef<int64_t> axes) {
+    value = Op::create(b, loc, value.getType(), value, spread(x, axes));
+  }
+  template <typename Op> void applyFull(Value x) {
+    value = Op::create(b, loc, value.getType(), value, x);
+  }
+  void toFloats() {
+    value = prim::CastOp::create(b, loc, tensorType(value).clone(b.getF32Type()), value);
+  }
+  Value result() const { return value; }
+  OpBuilder &builder() { return b; }
+  Location location() const { return loc; }
+
+private:
+  OpBuilder &b;
+  Location loc;
+  Value value;
+  SmallVector<OpFoldResult> dims;
+};
+
+} // namespace
+
+/// Multiplies by the scales of both operands, of which known ones are one number. `axis`: of the
+/// result's columns; `ofX`, `ofW`: where axes of the operands are in the result.
+static void applyScales(ScaledSums &sums, const Dequantized &x, const Dequantized &w, int64_t axis,
+                        ArrayRef<int64_t> ofX, ArrayRef<int64_t> ofW) {
+  std::vector<double> known = w.scale ? std::vector<double>{1} : w.scales;
+  if (!x.scale)
+    for (double &t : known)
+      t *= x.scales[0];
+  SmallVector<float> scales(known.begin(), known.end());
+  sums.toFloats();
+  auto run = [&](const std::optional<Parameter> &scale, ArrayRef<int64_t> to) {
+    if (!scale)
+      return;
+    SmallVector<int64_t> axes;
+    for (int64_t from : scale->axes)
+      axes.push_back(to[from]);
+    sums.apply<prim::MulOp>(scale->value, axes);
+  };
+  run(x.scale, ofX);
+  run(w.scale, ofW);
+  if (x.scale && w.scale)
+    return;
+  SmallVector<int64_t> columns(scales.size() > 1, axis);
+  sums.apply<prim::MulOp>(constantOf(sums.builder(), sums.location(), scales), columns);
 }
 
 /// `product` and `zero` times the sums of the weights over `axes`, a number for each index of the
 /// result's `axis`, as `Op` has them.
 template <typename Op>
-static Value withColumnSums(OpBuilder &b, Location loc, Value product, Value weights,
-                            ArrayRef<int64_t> axes, int64_t axis, int64_t zero) {
-  RankedTensorType type = tensorType(product), bytes = tensorType(weights);
-  auto vector = RankedTensorType::get({type.getDimSize(axis)}, b.getI32Type());
-  Value wide = prim::CastOp::create(b, loc, bytes.clone(b.getI32Type()), weights);
-  Value sums = prim::ReduceOp::create(b, loc, vector, prim::ReduceKind::sum, wide, axes);
+static void withColumnSums(ScaledSums &sums, Value weights, ArrayRef<int64_t> axes, int64_t axis,
+                           int64_t zero) {
+  OpBuilder &b = sums.builder();
+  Value columns = summed(b, asI32(b, weights), axes);
+  auto vector = tensorType(columns);
   auto times = DenseElementsAttr::get(vector, b.getI32IntegerAttr(static_cast<int32_t>(zero)));
+  Location loc = sums.location();
   Value offset =
-      prim::MulOp::create(b, loc, vector, sums, prim::ConstantOp::create(b, loc, vector, times));
-  SmallVector<Value> sizes = openSizes(b, loc, type, prim::dimsOf(b, loc, product));
-  Value all = prim::BroadcastOp::create(b, loc, type, offset, axis, sizes);
-  return Op::create(b, loc, type, product, all);
+      prim::MulOp::create(b, loc, vector, columns, prim::ConstantOp::create(b, loc, vector, times));
+  sums.apply<Op>(offset, axis);
 }
 
-/// The i32 `product` of x by weights, summed over `axes` of these, as what it is in floats.
-/// `axis`: of the result's columns.
-static void replaceBySums(Operation *op, Value product, const Dequantized &x, const Dequantized &w,
-                          ArrayRef<int64_t> axes, int64_t axis) {
-  OpBuilder b(op);
-  Location loc = op->getLoc();
-  RankedTensorType type = tensorType(product), floats = tensorType(op->getResult(0));
-  SmallVector<Value> sizes = openSizes(b, loc, type, prim::dimsOf(b, loc, product));
-  auto spread = [&](Value vector, RankedTensorType to) -> Value {
-    SmallVector<int64_t> at(tensorType(vector).getRank(), axis);
-    return prim::BroadcastOp::create(b, loc, to, vector, at, sizes);
-  };
-  if (x.zeros[0] != 0)
-    product = withColumnSums<prim::SubOp>(b, loc, product, w.integers, axes, axis,
-                                          static_cast<int64_t>(x.zeros[0]));
-  SmallVector<float> scales;
-  for (double t : w.scales)
-    scales.push_back(static_cast<float>(x.scales[0] * t));
-  SmallVector<int64_t> shape(w.scales.size() > 1, static_cast<int64_t>(w.scales.size()));
-  auto vector = RankedTensorType::get(shape, b.getF32Type());
-  Value scale = prim::ConstantOp::create(b, loc, vector,
-                                         DenseElementsAttr::get(vector, ArrayRef<float>(scales)));
-  Value wide = prim::CastOp::create(b, loc, floats, product);
-  Value result = prim::MulOp::create(b, loc, floats, wide, spread(scale, floats));
-  op->replaceAllUsesWith(ValueRange{result});
-  op->erase();
+static SmallVector<int32_t> asIntegers(ArrayRef<double> numbers) {
+  return llvm::map_to_vector(numbers, [](double v) { return static_cast<int32_t>(v); });
+}
+
+/// What each window of `op` sees of its bytes less their zero point, one number for each group: its
+/// result's shape with one channel. Several groups are images beside each other.
+static Value windowSums(OpBuilder &b, prim::ConvOp op, Value bytes, int64_t zero) {
+  Location loc = op.getLoc();
+  Value wide = asI32(b, bytes);
+  RankedTensorType type = tensorType(wide), to = tensorType(op.getResult());
+  if (zero != 0) {
+    Value number = constantOf(b, loc, ArrayRef<int32_t>{static_cast<int32_t>(zero)});
+    SmallVector<Value> sizes = openSizes(b, loc, type, prim::dimsOf(b, loc, wide));
+    Value all = prim::BroadcastOp::create(b, loc, type, number, ArrayRef<int64_t>{}, sizes);
+    wide = prim::SubOp::create(b, loc, type, wide, all);
+  }
+  Value planes = summed(b, wide, 1);
+  SmallVector<OpFoldResult> dims = prim::dimsOf(b, loc, planes);
+  dims.insert(dims.begin() + 1, b.getIndexAttr(1));
+  SmallVector<int64_t> shape(tensorType(planes).getShape());
+  shape.insert(shape.begin() + 1, 1);
+  auto single = RankedTensorType::get(shape, b.getI32Type());
+  planes = prim::ReshapeOp::create(b, loc, single, planes, openSizes(b, loc, single, dims));
+  SmallVector<int64_t> result(to.getShape());
+  result[1] = 1;
+  auto sums = RankedTensorType::get(result, b.getI32Type());
+  SmallVector<int64_t> window(tensorType(op.getW()).getShape().drop_front(2));
+  return prim::PoolOp::create(b, loc, sums, prim::ReduceKind::sum, planes, op.getSizes(), window,
+                              op.getStrides(), op.getDilations(), op.getLow(), op.getHigh(),
+                              /*channels_last=*/false);
 }
 
 void ProductRewriter::rewrite(prim::ConvOp op) {
@@ -257,18 +218,36 @@ void ProductRewriter::rewrite(prim::ConvOp op) {
       !fits(type.getNumElements() / std::max<int64_t>(1, type.getDimSize(0))))
     return;
   OpBuilder b(op);
-  auto x = lhs(op.getX());
-  auto w = x ? rhs(b, op.getW(), 0) : std::nullopt;
+  Location loc = op.getLoc();
+  auto everywhere = llvm::to_vector(llvm::seq<int64_t>(0, tensorType(op.getX()).getRank()));
+  auto x = dequantizer.dequantizedInRun(b, op.getX(), std::nullopt, everywhere);
+  if (!x || x->zero || x->zeros.size() != 1)
+    return;
+  auto w = dequantizer.dequantized(op.getW(), 0);
   if (!w)
     return;
+  recentre(b, *w);
+  bool dilates = llvm::any_of(op.getInputDilation(), [](int64_t v) { return v != 1; });
+  if (w->hasZeros() && (op.getGroups() != 1 || dilates))
+    return;
+  int64_t zero = static_cast<int64_t>(x->zeros[0]);
   RankedTensorType sums = tensorType(op.getResult()).clone(b.getI32Type());
-  Value product = prim::ConvOp::create(
-      b, op.getLoc(), sums, x->integers, w->integers, op.getSizes(), op.getStrides(),
-      op.getDilations(), op.getInputDilation(), op.getLow(), op.getHigh(), op.getGroups(),
-      /*channels_last=*/false, static_cast<int64_t>(x->zeros[0]));
-  x->zeros = {0}; // which the convolution takes off
-  SmallVector<int64_t> summed = llvm::to_vector(llvm::seq<int64_t>(1, type.getRank()));
-  replaceBySums(op, product, *x, *w, summed, 1);
+  Value product =
+      prim::ConvOp::create(b, loc, sums, x->integers, w->integers, op.getSizes(), op.getStrides(),
+                           op.getDilations(), op.getInputDilation(), op.getLow(), op.getHigh(),
+                           op.getGroups(), /*channels_last=*/false, zero);
+  ScaledSums scaled(b, loc, product);
+  if (w->hasZeros()) {
+    Value seen = windowSums(b, op, x->integers, zero);
+    SmallVector<int32_t> zeros = asIntegers(w->zeros);
+    Value all = scaled.spread(seen, everywhere);
+    Value filters =
+        scaled.spread(constantOf(b, loc, zeros), SmallVector<int64_t>(zeros.size() > 1, 1));
+    scaled.applyFull<prim::SubOp>(prim::MulOp::create(b, loc, all.getType(), all, filters));
+  }
+  applyScales(scaled, *x, *w, 1, everywhere, {});
+  op->replaceAllUsesWith(ValueRange{scaled.result()});
+  op->erase();
 }
 
 void ProductRewriter::absorbBorder(prim::ConvOp op) {
@@ -278,7 +257,7 @@ void ProductRewriter::absorbBorder(prim::ConvOp op) {
       !elementOf(pad.getX()).isInteger(8) || !elementOf(op.getW()).isInteger(8) ||
       !sums.getElementType().isInteger(32) || op.getZero() != 0)
     return;
-  std::optional<Tensor> value = evaluate(pad.getValue());
+  std::optional<Tensor> value = dequantizer.evaluate(pad.getValue());
   RankedTensorType from = tensorType(pad.getX()), to = tensorType(pad.getResult());
   SmallVector<int64_t> low, high;
   auto isNot = [](int64_t usual) { return [=](int64_t v) { return v != usual; }; };
@@ -303,30 +282,104 @@ void ProductRewriter::absorbBorder(prim::ConvOp op) {
   Value product = prim::ConvOp::create(b, loc, sums, pad.getX(), op.getW(), op.getSizes(),
                                        op.getStrides(), op.getDilations(), op.getInputDilation(),
                                        low, high, op.getGroups(), /*channels_last=*/false, zero);
+  ScaledSums whole(b, loc, product);
   if (zero != 0) {
     SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(1, weights.getRank()));
-    product = withColumnSums<prim::AddOp>(b, loc, product, op.getW(), axes, 1, zero);
+    withColumnSums<prim::AddOp>(whole, op.getW(), axes, 1, zero);
   }
-  op->replaceAllUsesWith(ValueRange{product});
+  op->replaceAllUsesWith(ValueRange{whole.result()});
   op->erase();
 }
 
+namespace {
+
+/// Where the axes of a product's operand are in its result; -1 of those that it sums.
+struct ResultAxes {
+  SmallVector<int64_t> lhs, rhs;
+  explicit ResultAxes(prim::DotOp op)
+      : lhs(tensorType(op.getLhs()).getRank(), -1), rhs(tensorType(op.getRhs()).getRank(), -1) {
+    int64_t next = 0;
+    for (auto [l, r] : llvm::zip_equal(op.getLhsBatch(), op.getRhsBatch()))
+      lhs[l] = rhs[r] = next++;
+    for (auto [axes, contract] :
+         {std::pair(&lhs, op.getLhsContract()), {&rhs, op.getRhsContract()}})
+      for (auto [axis, to] : llvm::enumerate(*axes))
+        if (to < 0 && !llvm::is_contained(contract, static_cast<int64_t>(axis)))
+          to = next++;
+  }
+  static SmallVector<int64_t> kept(ArrayRef<int64_t> axes) {
+    return llvm::filter_to_vector(axes, [](int64_t to) { return to >= 0; });
+  }
+};
+
+} // namespace
+
+/// The zero points of an operand in the shape of a product, whose axes are `to`.
+static Value spreadZeros(ScaledSums &sums, const Dequantized &d, ArrayRef<int64_t> to,
+                         int64_t axis) {
+  if (!d.zero) {
+    SmallVector<int64_t> at(d.zeros.size() > 1, axis);
+    return sums.spread(constantOf(sums.builder(), sums.location(), asIntegers(d.zeros)), at);
+  }
+  SmallVector<int64_t> axes;
+  for (int64_t from : d.zero->axes)
+    axes.push_back(to[from]);
+  return sums.spread(d.zero->value, axes);
+}
+
+/// The i32 `y` less its zero points, in its own shape; `axis`: of known ones.
+static Value lessZeros(OpBuilder &b, Value y, const Dequantized &d, int64_t axis) {
+  if (!d.hasZeros())
+    return y;
+  ScaledSums own(b, y.getLoc(), y);
+  auto same = llvm::to_vector(llvm::seq<int64_t>(0, tensorType(y).getRank()));
+  own.applyFull<prim::SubOp>(spreadZeros(own, d, same, axis));
+  return own.result();
+}
+
+/// With p and q the zero points,
+///   (x - p)(y - q) = xy - (row sums of x) q - p (column sums of y - q).
 void ProductRewriter::rewrite(prim::DotOp op) {
-  RankedTensorType type = tensorType(op.getRhs());
-  if (type.getRank() != 2 || !type.hasStaticShape() || !op.getRhsBatch().empty() ||
-      op.getRhsContract().size() != 1 || !fits(type.getDimSize(op.getRhsContract()[0])))
+  RankedTensorType right = tensorType(op.getRhs());
+  if (op.getRhsContract().size() != 1 || (prefersFloats && prefersFloats(op)) ||
+      !fits(right.getDimSize(op.getRhsContract()[0])))
     return;
-  int64_t contract = op.getRhsContract()[0];
+  ResultAxes axes(op);
   OpBuilder b(op);
-  auto x = lhs(op.getLhs());
-  auto w = x ? rhs(b, op.getRhs(), 1 - contract) : std::nullopt;
-  if (!w)
+  Location loc = op.getLoc();
+  std::optional<int64_t> columns;
+  for (auto [axis, to] : llvm::enumerate(axes.rhs))
+    if (to >= 0 && !llvm::is_contained(op.getRhsBatch(), static_cast<int64_t>(axis)))
+      columns = axis;
+  auto x = dequantizer.dequantizedInRun(b, op.getLhs(), std::nullopt, op.getLhsContract());
+  auto y =
+      x ? dequantizer.dequantizedInRun(b, op.getRhs(), columns, op.getRhsContract()) : std::nullopt;
+  if (!y)
     return;
-  RankedTensorType sums = tensorType(op.getResult()).clone(b.getI32Type());
-  Value product =
-      prim::DotOp::create(b, op.getLoc(), sums, x->integers, w->integers, op.getLhsBatch(),
-                          op.getRhsBatch(), op.getLhsContract(), op.getRhsContract());
-  replaceBySums(op, product, *x, *w, contract, sums.getRank() - 1);
+  recentre(b, *y);
+  int64_t axis = columns ? axes.rhs[*columns] : 0;
+  RankedTensorType type = tensorType(op.getResult()).clone(b.getI32Type());
+  Value product = prim::DotOp::create(b, loc, type, x->integers, y->integers, op.getLhsBatch(),
+                                      op.getRhsBatch(), op.getLhsContract(), op.getRhsContract());
+  ScaledSums sums(b, loc, product);
+  auto times = [&](Value side, ArrayRef<int64_t> at, Value zeros) {
+    Value all = sums.spread(side, at);
+    sums.applyFull<prim::SubOp>(prim::MulOp::create(b, loc, all.getType(), all, zeros));
+  };
+  if (y->hasZeros())
+    times(summed(b, asI32(b, x->integers), op.getLhsContract()), ResultAxes::kept(axes.lhs),
+          spreadZeros(sums, *y, axes.rhs, axis));
+  if (x->hasZeros() && !x->zero && !y->hasZeros() && right.getRank() == 2 &&
+      op.getRhsBatch().empty())
+    withColumnSums<prim::SubOp>(sums, y->integers, op.getRhsContract(), axis,
+                                static_cast<int64_t>(x->zeros[0]));
+  else if (x->hasZeros())
+    times(summed(b, lessZeros(b, asI32(b, y->integers), *y, columns.value_or(0)),
+                 op.getRhsContract()),
+          ResultAxes::kept(axes.rhs), spreadZeros(sums, *x, axes.lhs, 0));
+  applyScales(sums, *x, *y, axis, axes.lhs, axes.rhs);
+  op->replaceAllUsesWith(ValueRange{sums.result()});
+  op->erase();
 }
 
 namespace {

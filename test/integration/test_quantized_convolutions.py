@@ -37,7 +37,7 @@ class Case:
     """x [n, channels, extents], filters of `kernel`, with zero points of x and of the weights."""
 
     def __init__(self, shape, filters, kernel, x_type=np.uint8, zero=3, groups=1, strides=1, dilations=1, pads=None, w_type=np.int8,
-                 per_channel=True, seed=0):
+                 per_channel=True, w_zero=None, seed=0):
         rng = np.random.default_rng(seed)
         axes = len(shape) - 2
         self.groups, self.zero = groups, x_type(zero)
@@ -45,15 +45,16 @@ class Case:
         self.pads = pads or [dilations * (k // 2) for k in kernel] * 2
         low, high = np.iinfo(x_type).min, np.iinfo(x_type).max
         self.x = rng.integers(low, high + 1, shape).astype(x_type)
-        self.w_zero = w_type(0 if w_type == np.int8 else 128)
+        self.w_zero = np.asarray((0 if w_type == np.int8 else 128) if w_zero is None else w_zero, w_type)
         limits = np.iinfo(w_type)
         self.w = rng.integers(limits.min, limits.max + 1, (filters, shape[1] // groups, *kernel)).astype(w_type)
         self.bias = rng.integers(-5000, 5000, filters).astype(np.int32)
         self.x_scale = np.float32(0.037)
         self.w_scale = rng.uniform(0.001, 0.02, filters if per_channel else ()).astype(np.float32)
         self.y_scale = np.float32(self.x_scale * self.w_scale.max() * np.sqrt(self.w[0].size) * 60)
-        centred = self.x.astype(np.int64) - int(self.zero), self.w.astype(np.int64) - int(self.w_zero)
         along = (filters, *([1] * axes))
+        w_zeros = np.broadcast_to(self.w_zero.astype(np.int64), (filters,)).reshape(filters, *([1] * (axes + 1)))
+        centred = self.x.astype(np.int64) - int(self.zero), self.w.astype(np.int64) - w_zeros
         self.sums = sums(*centred, self.pads, self.strides, self.dilations, groups) + self.bias.reshape(along)
         self.scale = np.broadcast_to(self.w_scale.astype(np.float64) * self.x_scale, (filters,)).reshape(along)
 
@@ -126,6 +127,11 @@ CASES = {
     "a line": dict(shape=(2, 24, 50), filters=17, kernel=(5,), zero=31),
     "a volume": dict(shape=(1, 20, 5, 6, 7), filters=19, kernel=(3, 3, 3), zero=64),
     "u8 weights": dict(shape=(1, 64, 9, 9), filters=40, kernel=(3, 3), w_type=np.uint8, zero=40),
+    "zero point of weights": dict(shape=(2, 40, 9, 11), filters=33, kernel=(3, 3), w_type=np.uint8, zero=40, w_zero=117),
+    "zero points of filters": dict(shape=(1, 32, 9, 8), filters=24, kernel=(3, 2), x_type=np.int8, zero=-7, strides=2,
+                                   w_zero=np.arange(-12, 12)),
+    "zero point of a point's weights": dict(shape=(1, 48, 7, 7), filters=70, kernel=(1, 1), w_type=np.uint8, w_zero=90),
+    "zero point of depthwise weights": dict(shape=(1, 32, 9, 9), filters=32, kernel=(3, 3), groups=32, w_type=np.uint8, w_zero=101),
     "one scale": dict(shape=(1, 64, 9, 9), filters=40, kernel=(3, 3), per_channel=False, x_type=np.int8, zero=-1),
 }
 

@@ -124,6 +124,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createKMajorWeightsPass(&weights); });
   mlir::registerPass([] { return tcc::createJoinProductsPass(&weights); });
   mlir::registerPass([] { return tcc::createDeferScalesPass(); });
+  mlir::registerPass([] { return tcc::createRequantizedPass(&weights); });
   mlir::registerPass([] { return tcc::createIntegerProductsPass(&weights); });
   mlir::registerPass([] { return tcc::createIntegerWeightsPass(&weights); });
   mlir::registerPass([] { return tcc::createProductRowsPass(); });

@@ -72,6 +72,43 @@ def DeferScalesPass : Tcc_Pass<"tcc-simplify-defer-scales"> {
   let dependentDialects = ["::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect"];
 }
 
+def RequantizedPass : Tcc_Pass<"tcc-simplify-requantized"> {
+  let summary = "Move bytes as bytes between operators that dequantise and quantise them";
+  let description = [{
+    Quantisers put a rounding around every operator of a model, also around those that move
+    elements, compare them or cut them off. With one scale and one zero point before and after,
+    each byte becomes what it was: transposes, slices, concatenations, maxima and pools of maxima
+    are of bytes, which are a quarter of what floats are.
+
+    ```mlir before
+    func.func @f(%x: tensor<8x4xui8>) -> tensor<4x8xui8> {
+      %s = prim.constant dense<5.0e-01> : tensor<8x4xf32>
+      %z = prim.constant dense<7.0> : tensor<8x4xf32>
+      %0 = prim.cast %x : (tensor<8x4xui8>) -> tensor<8x4xf32>
+      %1 = prim.sub %0, %z : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+      %2 = prim.mul %1, %s : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+      %3 = prim.transpose %2 [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+      %s2 = prim.constant dense<5.0e-01> : tensor<4x8xf32>
+      %z2 = prim.constant dense<7.0> : tensor<4x8xf32>
+      %4 = prim.div %3, %s2 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+      %5 = prim.round %4 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      %6 = prim.add %5, %z2 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+      %7 = prim.cast %6 : (tensor<4x8xf32>) -> tensor<4x8xui8>
+      return %7 : tensor<4x8xui8>
+    }
+    ```
+    ```mlir after -canonicalize
+    func.func @f(%arg0: tensor<8x4xui8>) -> tensor<4x8xui8> {
+      %0 = prim.transpose %arg0 [1, 0] : (tensor<8x4xui8>) -> tensor<4x8xui8>
+      return %0 : tensor<4x8xui8>
+    }
+    ```
+
+    Runs before tcc-simplify-integer-products, which finds the bytes behind what moves them.
+  }];
+  let dependentDialects = ["::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect"];
+}
+
 def IntegerProductsPass : Tcc_Pass<"tcc-simplify-integer-products"> {
   let summary = "Let products of dequantised bytes multiply integers";
   let description = [{
@@ -79,6 +116,8 @@ def IntegerProductsPass : Tcc_Pass<"tcc-simplify-integer-products"> {
     Bytes are multiplied instead, exactly, and their sums are scaled: a target's instructions for
     bytes do four times as many numbers. A zero point of the input is a number that each column has
     too much; a convolution takes it off itself, and so does an integer one that has been padded with it.
+    One of the weights is as often too much as what a row, or a window, sums up to. Both operands of
+    a matrix product may be activations, and a run may know their scales and zero points.
 
     ```mlir before
     func.func @f(%x: tensor<8x4xui8>) -> tensor<8x2xf32> {

@@ -41,8 +41,13 @@ std::unique_ptr<mlir::Pass> createLoopCountersPass();
 /// folding. `weights` outlives the pass.
 std::unique_ptr<mlir::Pass> createFoldScalesPass(WeightTable *weights);
 
-/// Whether a convolution of floats is faster than one of the bytes that they were.
-using FloatsPreferred = std::function<bool(prim::ConvOp)>;
+/// tcc-simplify-requantized: bytes that are only moved between dequantising and quantising stay
+/// bytes. Before tcc-simplify-integer-products, which finds more bytes then. `weights` outlives the
+/// pass.
+std::unique_ptr<mlir::Pass> createRequantizedPass(WeightTable *weights);
+
+/// Whether a product or a convolution of floats is faster than one of the bytes that they were.
+using FloatsPreferred = std::function<bool(mlir::Operation *)>;
 
 /// tcc-simplify-integer-products: products of dequantised bytes multiply integers. Before
 /// tcc-simplify-integer-weights, for targets that have instructions for it. `weights` outlives the
