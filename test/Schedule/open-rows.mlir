@@ -48,12 +48,13 @@ func.func @main(%x: tensor<?x512xf32> {graph.name = "x"}, %y: tensor<?x512xf32> 
   return %u, %v, %w : tensor<?x768xf32>, tensor<?x?xf32>, tensor<3x?x64xf32>
 }
 
-func.func @few(%x: tensor<?x512xf32> {graph.name = "x"}, %y: tensor<512x768xf32> {graph.name = "y"}, %z: tensor<768x512xf32> {graph.name = "z"})
+func.func @few(%x: tensor<?x512xf32> {graph.name = "x"}, %far: tensor<?x4096xf32> {graph.name = "far"}, %y: tensor<4096x768xf32> {graph.name = "y"}, %z: tensor<768x512xf32> {graph.name = "z"})
     -> (tensor<?x768xf32> {graph.name = "u"}, tensor<?x768xf32> {graph.name = "v"}, tensor<?x768xf32> {graph.name = "w"}) {
   %n = prim.dim %x, 0 : tensor<?x512xf32>
-  %u = kernel.launch contraction "dot" ins(%x, %y : tensor<?x512xf32>, tensor<512x768xf32>) sizes(%n) {
-  ^bb0(%l: tensor<?x512xf32>, %r: tensor<512x768xf32>):
-    %p = prim.dot %l, %r batch [] x [] contract [1] x [0] : (tensor<?x512xf32>, tensor<512x768xf32>) -> tensor<?x768xf32>
+  %m = prim.dim %far, 0 : tensor<?x4096xf32>
+  %u = kernel.launch contraction "dot" ins(%far, %y : tensor<?x4096xf32>, tensor<4096x768xf32>) sizes(%m) {
+  ^bb0(%l: tensor<?x4096xf32>, %r: tensor<4096x768xf32>):
+    %p = prim.dot %l, %r batch [] x [] contract [1] x [0] : (tensor<?x4096xf32>, tensor<4096x768xf32>) -> tensor<?x768xf32>
     kernel.yield %p : tensor<?x768xf32>
   } -> tensor<?x768xf32>
   %v = kernel.launch contraction "dot" ins(%x, %z : tensor<?x512xf32>, tensor<768x512xf32>) sizes(%n) {

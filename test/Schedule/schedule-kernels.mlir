@@ -367,7 +367,7 @@ func.func @triangle(%x: tensor<128x128xi1>) {
 // The columns decide on panels; rows that only a run knows are assumed to be many.
 // CHECK-LABEL: @products
 // CHECK: large = #cpu.contraction_schedule<lanes = 8, vectors = 3, rows = 4, unroll = 2, {{.*}} a = in_place, b = in_place, epilogue = rolled, grain_products = 131072>>}
-// CHECK: large = #cpu.contraction_schedule<lanes = 8, vectors = 3, rows = 4, {{.*}}, b = copied, epilogue = rolled, grain_products = 131072>>>}
+// CHECK: large = #cpu.contraction_schedule<lanes = 8, vectors = 3, rows = 4, {{.*}}, b = in_place, epilogue = rolled, grain_products = 131072>>>}
 func.func @products(%x: tensor<?x64xf32>, %w: tensor<64x256xf32, #columns>, %n: index, %y: tensor<64x256xf32>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<?x64xf32>, tensor<64x256xf32, #columns>) sizes(%n) {
   ^bb0(%a: tensor<?x64xf32>, %b: tensor<64x256xf32, #columns>):
@@ -382,9 +382,9 @@ func.func @products(%x: tensor<?x64xf32>, %w: tensor<64x256xf32, #columns>, %n: 
   return
 }
 
-// Many products beside each other keep threads busy: each copies its panels once.
+// Many products beside each other keep threads busy: each is a task, which reads its panels where they lie.
 // CHECK-LABEL: @batch
-// CHECK: {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 3, rows = 4, unroll = 2, tiles_per_task = 16, panels_per_task = {{[0-9]+}}, a = in_place, b = copied,
+// CHECK: {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 3, rows = 4, unroll = 2, tiles_per_task = 16, panels_per_task = {{[0-9]+}}, a = in_place, b = in_place,
 func.func @batch(%x: tensor<96x64x64xf32>, %y: tensor<96x64x64xf32>) {
   %0 = kernel.launch contraction "dot" ins(%x, %y : tensor<96x64x64xf32>, tensor<96x64x64xf32>) sizes() {
   ^bb0(%a: tensor<96x64x64xf32>, %b: tensor<96x64x64xf32>):

@@ -1,5 +1,6 @@
-"""Products of open rows and of columns that lie along what is summed, beside NumPy's in double precision, on every level of
-instructions that this machine has: single rows, rests of blocks and of vectors, nothing to sum, no row and no column."""
+"""Products of open rows, of rows that are read in place and of columns that lie along what is summed, beside NumPy's in
+double precision, on every level of instructions that this machine has: single rows, rests of blocks and of vectors, nothing
+to sum, no row and no column."""
 import unittest
 
 import numpy as np
@@ -71,6 +72,28 @@ class Products(ToolTest):
                         y, z = compiled(left, right)
                         self.close(y, left, right.swapaxes(-1, -2))
                         np.testing.assert_array_equal(z, y.swapaxes(-1, -2))
+
+    def test_rows_in_place(self):
+        """Several tiles of rows that read a matrix where it lies, whole pages apart too, or tasks below each other that read the
+        same weights; of a left operand that lies as the product takes it, and turned."""
+        rng = np.random.default_rng(4)
+        cases = [(np.float32, shape) for shape in ((33, 700, 129), (17, 300, 1024), (19, 64, 7), (40, 5000, 70), (130, 513, 50), (33, 0, 20))]
+        for dtype, (m, k, n) in [*cases, (np.float64, (35, 300, 50)), (np.float16, (21, 300, 33)), (np.int32, (20, 70, 33))]:
+            for form, batch, packed in (("plain", [], False), ("turned", [], False), ("turned", [3], False), ("plain", [3], False),
+                                        ("plain", [], True), ("turned", [], True)):
+                low = -9 if dtype == np.int32 else -1
+                left = rng.uniform(low, -low, (*batch, m, k)).astype(dtype)
+                right = rng.uniform(low, -low, (*batch, k, n)).astype(dtype)
+                given = left if form == "plain" else left.swapaxes(-1, -2).copy()
+                nodes = [helper.make_node("MatMul", ["x" if form == "plain" else "t", "w"], ["y"])]
+                if form == "turned":
+                    nodes.insert(0, helper.make_node("Transpose", ["x"], ["t"], perm=[0, 2, 1] if batch else [1, 0]))
+                inputs = [("x", given.shape)] + ([] if packed else [("w", right.shape)])
+                path = self.write(nodes, inputs, [("y", [*batch, m, n])], dtype, [("w", right)] if packed else [])
+                for cpu in [*cpu_levels(), "native"]:
+                    with self.subTest(dtype.__name__, m=m, k=k, n=n, form=form, batch=batch, packed=packed, cpu=cpu), \
+                            Compiled.build(path, "--cpu", cpu) as compiled:
+                        self.close(compiled(*([given] if packed else [given, right]))[0], left, right)
 
 
 if __name__ == "__main__":

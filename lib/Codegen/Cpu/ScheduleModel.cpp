@@ -181,7 +181,7 @@ static std::optional<ContractionSchedule> scheduleOfRows(KernelBuilder &k,
 /// `many`, but for runs of few rows of a product of open rows, as a language model's are most of
 /// the time. A single row waits for memory, which what is fast for many rows reads panel by panel,
 /// and so do a few rows of a tile by numbers that are widened. A B that comes at run time is
-/// multiplied where it lies by the rows of a tile, and copied for more.
+/// multiplied where it lies by the rows of a tile, and may be copied for more.
 static kernel::Schedule withFewRows(KernelBuilder &k, const ProductSpec &product,
                                     const ContractionSchedule &many, MLIRContext *context) {
   const ContractionSpec &spec = product.spec;
@@ -200,7 +200,7 @@ static kernel::Schedule withFewRows(KernelBuilder &k, const ProductSpec &product
     return isPacked ? panelsBeside(spec.cpu, few) > 1 : !few.packsB();
   };
   for (int64_t rows = many.rows; rows > 1 && !many.matrixTiles; --rows) {
-    if (!(isPacked ? widens : many.packsB()))
+    if (!(isPacked ? widens : many.packsB() || spec.bLayout == PanelLayout::RowMajor))
       break;
     auto few = scheduleOfRows(k, product, rows);
     if (!few || few->rows != rows || !isFaster(*few))

@@ -30,12 +30,14 @@ struct ContractionShape {
   PanelLayout b = PanelLayout::Packed;
   std::optional<int64_t> panelWidth = {}; ///< of B, where that came packed
   bool copiesA = false;                   ///< A's elements are no neighbours along k
-  bool inPairs = false;                   ///< of bf16, which copies of B bring beside each other
-  bool matrixTiles = false;               ///< the matrix unit can multiply them
-  bool alongK = false;                    ///< lanes of floats can be neighbours in k
-  bool splitsLines = false;               ///< whose vectors lie across lines of the cache
-  int64_t entries = 1;                    ///< products of this shape that run beside each other
-  std::optional<int64_t> group = {};      ///< k of one scale, of a packed B of integers
+  bool alongRows = false;                 ///< but those of a step are, and are read as they lie
+  int64_t rowBytes = 0;              ///< between rows of a B that is read as it lies; 0: not known
+  bool inPairs = false;              ///< of bf16, which copies of B bring beside each other
+  bool matrixTiles = false;          ///< the matrix unit can multiply them
+  bool alongK = false;               ///< lanes of floats can be neighbours in k
+  bool splitsLines = false;          ///< whose vectors lie across lines of the cache
+  int64_t entries = 1;               ///< products of this shape that run beside each other
+  std::optional<int64_t> group = {}; ///< k of one scale, of a packed B of integers
 };
 
 /// The input lines under a line of outputs, in elements.

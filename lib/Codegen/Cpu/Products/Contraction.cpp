@@ -65,7 +65,9 @@ public:
     // Blocks of k that share packed panels are short enough, known or not.
     bool isShort = spec.schedule.kBlock && spec.schedule.kBlock <= kSumBlock * 3 / 2;
     auto run = isShort ? emitRun : emitLongRun;
-    return run(k, spec.cpu, tile, rows, panel, block.length, spec.schedule.unroll, accs);
+    bool mixedSizes = tile.widths.front() != tile.widths.back();
+    unsigned unroll = mixedSizes ? 1 : spec.schedule.unroll;
+    return run(k, spec.cpu, tile, rows, panel, block.length, unroll, accs);
   }
 
   void runMatrixTile(MatrixTile &tile, const PanelSource &panel, const KBlock &block, Value to,

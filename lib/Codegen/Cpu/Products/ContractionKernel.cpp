@@ -83,6 +83,10 @@ static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const Contraction
   shape.b = spec.bLayout;
   shape.panelWidth = spec.panelWidth;
   shape.copiesA = !k.isKnown(spec.aKStride, 1) || widensRows(spec, shape);
+  shape.alongRows = !k.isKnown(spec.aKStride, 1) && k.isKnown(spec.aRowStride, 1) &&
+                    spec.aElement == spec.acc && spec.steps.size == 1;
+  if (spec.bLayout == PanelLayout::RowMajor && spec.bElement == spec.acc)
+    shape.rowBytes = k.known(spec.bStride).value_or(0) * (shape.accBits / 8);
   if (spec.integers)
     shape.group = spec.integers->group;
   shape.inPairs = spec.steps.size > 1 && spec.steps.bfloat;

@@ -13,8 +13,42 @@ constexpr int64_t streamedColumns = 1024, streamedTasks = 4, leastStreamed = 102
 constexpr int64_t copiedRows = 64, copiedBytes = 1024, leastCopied = 512;
 /// Bytes of stack that a kernel may use for packed panels, and for partial sums.
 constexpr int64_t scratchLimit = 64 << 10;
+/// Rows of A that wait for more of the cache that cores share, and those beside which copying B is
+/// nothing.
+constexpr int64_t fewRows = 64, manyRows = 1024;
+/// Rows that lie so far apart are in the same sets of the caches.
+constexpr int64_t pageBytes = 4096, pagedRows = 128;
+
+int64_t bytesOfB(const ContractionShape &shape) { return shape.n * shape.k * (shape.accBits / 8); }
+/// What the cache that cores share gives fast enough.
+int64_t nearBytes(const CpuTarget &cpu) { return cpu.lastBytes / 5; }
 
 } // namespace
+
+bool readsNearRows(const CpuTarget &cpu, const ContractionShape &shape,
+                   const ContractionSchedule &schedule) {
+  if (shape.rowBytes <= 0 || shape.n <= 0 || shape.k <= 0 || shape.m > manyRows)
+    return false;
+  bool isFew = shape.m > 0 && shape.m <= fewRows;
+  bool wholeLines = schedule.panelWidth() * (shape.accBits / 8) % cpu.lineBytes == 0;
+  bool isPaged = shape.rowBytes % pageBytes == 0;
+  if (isPaged && !(wholeLines && shape.m > 0 && shape.m <= pagedRows))
+    return false;
+  if (shape.alongRows && !wholeLines)
+    return false;
+  return bytesOfB(shape) <= (isFew && wholeLines ? 2 : 1) * nearBytes(cpu);
+}
+
+int64_t nearRowsBlock(const CpuTarget &cpu, const ContractionShape &shape,
+                      const ContractionSchedule &schedule) {
+  constexpr int64_t nearBlock = 256, farBlock = 128;
+  int64_t block = bytesOfB(shape) > nearBytes(cpu) ? farBlock : nearBlock;
+  int64_t panelBytes = schedule.panelWidth() * shape.k * (shape.accBits / 8);
+  bool resident = panelBytes <= cpu.l2Bytes / 4 && block == nearBlock;
+  if (shape.k <= block || (resident && shape.rowBytes % pageBytes != 0 && !shape.alongRows))
+    return 0;
+  return block;
+}
 
 FarRows FarRows::of(const CpuTarget &cpu, const ContractionShape &shape,
                     const ContractionSchedule &schedule) {

@@ -13,4 +13,12 @@ struct FarRows {
                     const ContractionSchedule &schedule);
 };
 
+/// Whether more rows than those of two tiles read a B that lies row by row in place: every tile
+/// finds it in the next cache, where copying it would come before each task's first product.
+bool readsNearRows(const CpuTarget &cpu, const ContractionShape &shape,
+                   const ContractionSchedule &schedule);
+/// The blocks of k in which they do; 0: it is not cut.
+int64_t nearRowsBlock(const CpuTarget &cpu, const ContractionShape &shape,
+                      const ContractionSchedule &schedule);
+
 } // namespace tcc::codegen

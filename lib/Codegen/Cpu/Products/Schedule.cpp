@@ -420,26 +420,35 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
   ContractionSchedule usual = *tile;
   ProductExtents extents(shape);
   usual.grainProducts = grainProducts;
+  if (shape.n > usual.panelWidth()) // the last panel alone has vectors of two sizes
+    usual.unroll = 2;
   if (shape.matrixTiles) {
     usual.matrixTiles = true;
     usual.rows = shape.m > 0 ? std::min(kMatrixTileRows, shape.m) : kMatrixTileRows;
     usual.unroll = 1;
     usual.grainProducts = kMatrixGrain;
   }
-  if (shape.copiesA)
+  // Several tiles find what lies along A's rows in the caches.
+  bool alongRows = shape.alongRows && extents.m > usual.rows;
+  if (shape.copiesA && !alongRows)
     usual.a = OperandAccess::Copied;
   // Rows of A that read B in place; copied pairs are half as many instructions for each.
   int64_t inPlace = shape.inPairs ? registerTileRows(cpu, usual.vectors) - 1 : 2 * usual.rows;
   bool dots = multipliesDots(cpu, shape, usual.lanes);
-  if ((shape.b == PanelLayout::Transposed && !dots) ||
-      (shape.b == PanelLayout::RowMajor && (shape.matrixTiles || extents.m > inPlace)) ||
+  bool many = shape.b == PanelLayout::RowMajor && extents.m > inPlace;
+  bool near = many && !shape.matrixTiles && !shape.inPairs && readsNearRows(cpu, shape, usual);
+  if ((shape.b == PanelLayout::Transposed && !dots) || (many && !near) ||
+      (shape.b == PanelLayout::RowMajor && shape.matrixTiles) ||
       (shape.group && extents.m > usual.rows))
     usual.b = OperandAccess::Copied;
   bool streams = shape.b == PanelLayout::Packed && shape.m == usual.rows; // whole rows, by one tile
   bool fits = streams && usual.rows * shape.k * (shape.accBits / 8) <= scratchLimit;
-  if ((usual.packsB() || usual.packsA()) && !fits && (shape.k < 0 || shape.k > packedBlock))
+  if ((usual.packsB() || usual.packsA() || alongRows) && !fits &&
+      (shape.k < 0 || shape.k > packedBlock))
     usual.kBlock = packedBlock;
-  if (shape.b == PanelLayout::Packed && !usual.packsA() && extents.m > usual.rows &&
+  if (near && !usual.packsA())
+    usual.kBlock = nearRowsBlock(cpu, shape, usual);
+  if (shape.b == PanelLayout::Packed && !usual.packsA() && !alongRows && extents.m > usual.rows &&
       shape.k > 2 * weightBlock)
     usual.kBlock = llvm::divideCeil(extents.k, llvm::divideCeil(extents.k, weightBlock));
   if (dots && shape.k > dotBlock)
@@ -455,7 +464,7 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
     usual.rows = std::min<int64_t>(registerTileRows(cpu, 1), extents.m);
     usual.inlineEpilogue = false;
   }
-  FarRows far = FarRows::of(cpu, shape, usual);
+  FarRows far = near ? FarRows() : FarRows::of(cpu, shape, usual);
   if (far.block)
     usual.kBlock = far.block;
   if (far.block && !usual.packsB())

@@ -18,15 +18,18 @@ void emitTileTask(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, 
 }
 
 /// Rows of B in place have short runs where there is a task for each of a few threads: tasks beside
-/// each other make them long. Tasks below each other copy the same panels.
-static JoinedTasks joinedTasks(KernelBuilder &k, const ContractionSpec &spec) {
+/// each other make them long. Tasks below each other copy the same panels, or read blocks of the
+/// same weights.
+static JoinedTasks joinedTasks(KernelBuilder &k, const ContractionSpec &spec, const RowFeed &feed) {
   constexpr int64_t longRun = 1024; // columns
   constexpr int64_t mostRows = 16, mostSums = 64 << 10;
   const ContractionSchedule &schedule = spec.schedule;
   Tiling tiling = cutTiles(k, spec);
   bool cutsK = !k.isKnown(tiling.kBlocks, 1);
   int64_t columns = schedule.panelsPerTask * schedule.panelWidth();
-  if (schedule.packsB() && !k.isKnown(tiling.taskRows, 1)) {
+  bool rereads = feed.mayBeFew() && cutsK && spec.bLayout == PanelLayout::Packed &&
+                 !spec.integers && !schedule.matrixTiles;
+  if ((schedule.packsB() || rereads) && !k.isKnown(tiling.taskRows, 1)) {
     int64_t bytes = spec.acc.getIntOrFloatBitWidth() / 8;
     int64_t sums = schedule.tilesPerTask * tiling.rows * columns * bytes;
     return {.rows = cutsK ? std::clamp<int64_t>(mostSums / sums, 1, mostRows) : mostRows};
@@ -39,7 +42,7 @@ static JoinedTasks joinedTasks(KernelBuilder &k, const ContractionSpec &spec) {
 
 void emitTileTasks(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, Index begin,
                    Index end, EpilogueFn epilogue) {
-  JoinedTasks joined = joinedTasks(k, spec);
+  JoinedTasks joined = joinedTasks(k, spec, feed);
   auto emit = [&](Index first, Index last, int64_t most) {
     Index step = k.constant(most);
     k.loop(first, last, step, [&](Index task) {

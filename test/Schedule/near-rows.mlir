@@ -1,0 +1,21 @@
+// RUN: tcc %s --start-from layout --stop-after schedule --target x86_64-linux --cpu x86-64-v4 -o %t
+// RUN: FileCheck %s < %t
+// Tiles of rows by a matrix that comes at run time and lies in a cache that cores share read it in place.
+
+// CHECK-LABEL: @main
+// CHECK: schedule = #cpu.contraction_schedule<{{.*}}, rows = 8, {{.*}}, a = in_place, b = in_place,
+// What lies far is copied, and so is what many rows read.
+// CHECK: schedule = #cpu.contraction_schedule<{{.*}}, k_block = 64, a = in_place, b = copied,
+// CHECK: schedule = #cpu.contraction_schedule<{{.*}}, k_block = 256, a = in_place, b = copied,
+// Rows that lie whole pages apart, of a left operand along its rows: in blocks of k.
+// CHECK: schedule = #cpu.contraction_schedule<{{.*}}, k_block = 256, a = in_place, b = in_place,
+func.func @main(%x: tensor<33x768xf32> {graph.name = "x"}, %y: tensor<768x768xf32> {graph.name = "y"}, %z: tensor<33x4096xf32> {graph.name = "z"},
+                %u: tensor<4096x4000xf32> {graph.name = "u"}, %v: tensor<5000x768xf32> {graph.name = "v"}, %w: tensor<768x33xf32> {graph.name = "w"},
+                %p: tensor<768x1024xf32> {graph.name = "p"})
+    -> (tensor<33x768xf32> {graph.name = "a"}, tensor<33x4000xf32> {graph.name = "b"}, tensor<5000x768xf32> {graph.name = "c"}, tensor<33x1024xf32> {graph.name = "d"}) {
+  %a = prim.dot %x, %y batch [] x [] contract [1] x [0] : (tensor<33x768xf32>, tensor<768x768xf32>) -> tensor<33x768xf32>
+  %b = prim.dot %z, %u batch [] x [] contract [1] x [0] : (tensor<33x4096xf32>, tensor<4096x4000xf32>) -> tensor<33x4000xf32>
+  %c = prim.dot %v, %y batch [] x [] contract [1] x [0] : (tensor<5000x768xf32>, tensor<768x768xf32>) -> tensor<5000x768xf32>
+  %d = prim.dot %w, %p batch [] x [] contract [0] x [0] : (tensor<768x33xf32>, tensor<768x1024xf32>) -> tensor<33x1024xf32>
+  return %a, %b, %c, %d : tensor<33x768xf32>, tensor<33x4000xf32>, tensor<5000x768xf32>, tensor<33x1024xf32>
+}
