@@ -70,6 +70,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createRequantizedPass(model.weights.get()));
     options.backend->addIntegerWeightPasses(pm, *model.weights);
     pm.addPass(createFoldConstantsPass(model.weights.get()));
+    pm.addPass(createReachedTapsPass());
     pm.addPass(createExpressionsPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));
     pm.addPass(createLoopCountersPass());

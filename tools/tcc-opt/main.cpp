@@ -132,6 +132,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createComposeViewsPass(); });
   mlir::registerPass([] { return tcc::createAbsorbTransposesPass(); });
   mlir::registerPass([] { return tcc::createSharedOperandsPass(); });
+  mlir::registerPass([] { return tcc::createReachedTapsPass(); });
   mlir::registerPass([] {
     const tcc::ScheduleModel *model = archs.empty() ? nullptr : &backend().schedules();
     return tcc::createFuseKernelsPass({true, true, model});

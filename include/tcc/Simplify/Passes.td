@@ -135,6 +135,31 @@ def FoldConstantsPass : Tcc_Pass<"tcc-simplify-fold-constants"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::tcc::prim::PrimDialect"];
 }
 
+def ReachedTapsPass : Tcc_Pass<"tcc-simplify-reached-taps"> {
+  let summary = "Leave taps out that meet padding alone";
+  let description = [{
+    The first and the last taps of a filter that lie outside of the image at every place are not
+    multiplied.
+
+    ```mlir before
+    func.func @f(%x: tensor<1x8x4xf32>, %w: tensor<16x8x9xf32>) -> tensor<1x16x2xf32> {
+      %0 = prim.conv %x, %w sizes() {strides = array<i64: 3>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 4>, high = array<i64: 4>, groups = 1 : i64} : (tensor<1x8x4xf32>, tensor<16x8x9xf32>) -> tensor<1x16x2xf32>
+      return %0 : tensor<1x16x2xf32>
+    }
+    ```
+    ```mlir after
+    func.func @f(%arg0: tensor<1x8x4xf32>, %arg1: tensor<16x8x9xf32>) -> tensor<1x16x2xf32> {
+      %0 = prim.slice %arg1 starts [0, 0, 1]() steps [1, 1, 1] sizes() : (tensor<16x8x9xf32>) -> tensor<16x8x7xf32>
+      %1 = prim.conv %arg0, %0 sizes() {dilations = array<i64: 1>, groups = 1 : i64, high = array<i64: 3>, input_dilation = array<i64: 1>, low = array<i64: 3>, strides = array<i64: 3>} : (tensor<1x8x4xf32>, tensor<16x8x7xf32>) -> tensor<1x16x2xf32>
+      return %1 : tensor<1x16x2xf32>
+    }
+    ```
+
+    Runs after the passes that look for quantised weights, which a slice would hide, and before
+    constants are folded for the last time, which slices weights.
+  }];
+}
+
 def ExpressionsPass : Tcc_Pass<"tcc-simplify-expressions"> {
   let summary = "Rewrite expressions to simpler ones";
   let description = [{

@@ -59,6 +59,9 @@ std::unique_ptr<mlir::Pass> createIntegerProductsPass(WeightTable *weights,
 /// folding, for targets that have kernels for them. `weights` outlives the pass.
 std::unique_ptr<mlir::Pass> createIntegerWeightsPass(WeightTable *weights);
 
+/// tcc-simplify-reached-taps: filters without taps that meet padding alone.
+std::unique_ptr<mlir::Pass> createReachedTapsPass();
+
 /// tcc-simplify-absorb-transposes: contractions read any axis order.
 std::unique_ptr<mlir::Pass> createAbsorbTransposesPass();
 /// tcc-simplify-shared-operands: products read once what several rows share. After
