@@ -17,6 +17,7 @@
 #include "Moves.h"
 #include "OperandWalk.h"
 #include "PastCaches.h"
+#include "tcc/Analysis/InPlace.h"
 #include "tcc/Analysis/PlanarConv.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 #include <limits>
@@ -47,7 +48,7 @@ static bool areFewPoints(kernel::LaunchOp launch, int64_t axis, int64_t extent) 
 /// With lanes along `laneAxis`, behind which axes have `innerPoints`.
 static std::optional<BlockedAxis> blockedAxis(kernel::LaunchOp launch, unsigned laneAxis,
                                               int64_t innerPoints, const CpuTarget &cpu) {
-  constexpr int64_t kFewest = 4, kSmallBody = 6, kLargeBody = 24, kMostVectors = 16;
+  constexpr int64_t kFewest = 4, kSmallBody = 6, kLargeBody = 24, kMostVectors = 16, kBlock = 4;
   auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
   if (laneAxis < 1)
     return std::nullopt;
@@ -71,10 +72,16 @@ static std::optional<BlockedAxis> blockedAxis(kernel::LaunchOp launch, unsigned 
   rows = std::min<int64_t>({rows, most, bits > 32 ? 8 : 16});
   if (innerPoints > 1) // each has its own vectors
     rows = std::clamp<int64_t>(kMostVectors / llvm::PowerOf2Ceil(innerPoints), kFewest, rows);
-  // The block that leaves the fewest rows to be done one by one.
-  if (!ShapedType::isDynamic(extent))
-    while (rows > kFewest && (rows > extent || extent % rows > extent % (rows / 2) + extent / 8))
-      rows /= 2;
+  if (ShapedType::isDynamic(extent))
+    return BlockedAxis{axis, rows};
+  // Rows that are left are done one by one, or with others again where that does no harm: then the
+  // block of which all take the shortest, each besides its rows as long as a few of them.
+  bool mayRepeat = overwritableInputs(launch).empty();
+  auto blocks = [&](int64_t size) { return llvm::divideCeil(extent, size) * (size + kBlock); };
+  while (rows > kFewest &&
+         (rows > extent || (mayRepeat ? blocks(rows / 2) < blocks(rows)
+                                      : extent % rows > extent % (rows / 2) + extent / 8)))
+    rows /= 2;
   return BlockedAxis{axis, rows};
 }
 
