@@ -275,6 +275,7 @@ void codegen::CpuScheduleModel::reshape(kernel::LaunchOp launch) const {
     return;
   reshapeLate(launch);
   joinPieces(launch);
+  joinTurns(launch);
   joinShortLines(launch);
 }
 

@@ -40,6 +40,10 @@ void joinAxesInside(LaunchFrame &f, unsigned joined);
 /// behind it, if it does nothing else.
 void joinPieces(kernel::LaunchOp launch);
 
+/// Makes one axis of each run of axes that stay beside each other, if `launch`, of kind loop, does
+/// nothing but transpose.
+void joinTurns(kernel::LaunchOp launch);
+
 /// Makes one axis of those behind the lines of `launch`, of kind special, that nothing in it tells
 /// apart: the lines that are neighbours there are its lanes.
 void joinLines(kernel::LaunchOp launch);
