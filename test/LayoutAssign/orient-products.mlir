@@ -146,3 +146,15 @@ func.func @pixels_are_lanes(%x: tensor<1x32x40x40xf32>, %t: tensor<1x32x40x40xf3
   %1 = prim.conv %t, %v sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x32x40x40xf32>, tensor<64x32x3x3xf32>) -> tensor<1x64x40x40xf32>
   return %0, %1 : tensor<1x10x40x40xf32>, tensor<1x64x40x40xf32>
 }
+
+// Lines that a filter of one point passes over are not turned with the others; those of what a convolution gives may lie
+// channels last already.
+// CHECK-LABEL: func @lines_left_out
+// CHECK: %[[L:.*]] = prim.slice %arg0 starts [0, 0, 0, 0]() steps [1, 1, 3, 1] {{.*}} -> tensor<?x64x2x6xf32>
+// CHECK: %[[C:.*]] = prim.conv %[[L]], {{.*}}strides = array<i64: 1, 3>
+// CHECK: prim.conv %[[C]], {{.*}}strides = array<i64: 2, 2>
+func.func @lines_left_out(%x: tensor<?x64x6x6xf32>, %w: tensor<64x64x1x1xf32>, %v: tensor<64x64x1x1xf32>, %n: index) -> tensor<?x64x1x1xf32> {
+  %0 = prim.conv %x, %w sizes(%n) {strides = array<i64: 3, 3>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<?x64x6x6xf32>, tensor<64x64x1x1xf32>, index) -> tensor<?x64x2x2xf32>
+  %1 = prim.conv %0, %v sizes(%n) {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<?x64x2x2xf32>, tensor<64x64x1x1xf32>, index) -> tensor<?x64x1x1xf32>
+  return %1 : tensor<?x64x1x1xf32>
+}

@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 #include "../Planes.h"
 #include "FewFilters.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Cpu/PlaneTiles.h"
 #include "tcc/Dialect/Prim/Prim.h"
@@ -295,6 +296,46 @@ static bool splitColumns(prim::DotOp op) {
   return true;
 }
 
+/// Lines of an image that a filter of one point passes over are not turned to channels last with
+/// the others, where it comes as planes: the first is every so many lines of it. Along a line all
+/// is read, by vectors.
+static void leaveLinesOut(prim::ConvOp op) {
+  auto x = tensorType(op.getX()), w = tensorType(op.getW()), y = tensorType(op.getResult());
+  Operation *from = op.getX().getDefiningOp();
+  bool comesAsPlanes = !from || isa<prim::ReshapeOp>(from);
+  bool isWidened = llvm::any_of(op.getInputDilation(), [](int64_t d) { return d != 1; });
+  if (op.getChannelsLast() || !comesAsPlanes || !op.getX().hasOneUse() || isWidened ||
+      w.getDimSize(1) == 1)
+    return;
+  SmallVector<int64_t> steps(x.getRank(), 1), shape(x.getShape()), strides(op.getStrides()),
+      high(op.getHigh());
+  for (int64_t axis = 2; axis + 1 < x.getRank(); ++axis) {
+    int64_t stride = strides[axis - 2], input = x.getDimSize(axis), output = y.getDimSize(axis);
+    bool skips = w.getDimSize(axis) == 1 && stride > 1 && op.getLow()[axis - 2] == 0 &&
+                 !ShapedType::isDynamic(input) && !ShapedType::isDynamic(output) && output > 0 &&
+                 (output - 1) * stride < input;
+    if (!skips)
+      continue;
+    steps[axis] = stride;
+    shape[axis] = output;
+    strides[axis - 2] = 1;
+    high[axis - 2] = 0;
+  }
+  if (ArrayRef<int64_t>(shape) == x.getShape())
+    return;
+  OpBuilder b(op);
+  SmallVector<Value> sizes;
+  for (int64_t axis = 0; axis < x.getRank(); ++axis)
+    if (ShapedType::isDynamic(shape[axis]))
+      sizes.push_back(getValueOrCreateConstantIndexOp(
+          b, op.getLoc(), prim::dimOf(b, op.getLoc(), op.getX(), axis)));
+  Value lines = prim::SliceOp::create(b, op.getLoc(), x.clone(shape), op.getX(), ValueRange{},
+                                      sizes, SmallVector<int64_t>(x.getRank(), 0), steps);
+  op.getXMutable().assign(lines);
+  op.setStrides(strides);
+  op.setHigh(high);
+}
+
 void OrientProductsPass::runOnOperation() {
   SmallVector<prim::ConvOp> convolutions;
   SmallVector<prim::DotOp> products;
@@ -328,6 +369,8 @@ void OrientProductsPass::runOnOperation() {
   getOperation().walk([&](prim::ConvOp op) {
     if (prefersPlaneTiles(*cpu, op) && staysPlanar(op, *cpu))
       op->setAttr(kInPlanes, UnitAttr::get(op.getContext()));
+    else
+      leaveLinesOut(op);
   });
 }
 
