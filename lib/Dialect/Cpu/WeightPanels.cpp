@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tcc/Dialect/Cpu/WeightPanels.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -95,7 +96,43 @@ unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits) {
   return best * lanes;
 }
 
-SmallVector<int64_t, 4> panelWidths(const CpuTarget &cpu, int64_t n, unsigned accBits) {
+/// How long panels of `vectors` vectors take, each with the taps that one of its filters has: their
+/// products, and a pointer for each.
+static double presentTime(const CpuTarget &cpu, int64_t n, const PresentTaps &taps,
+                          unsigned vectors, unsigned lanes) {
+  int64_t width = int64_t(vectors) * lanes;
+  int64_t run = divideCeil(n, int64_t(taps.masks.size()));
+  double time = 0, rows = tileRow(cpu).rows[vectors - 1];
+  for (int64_t begin = 0; begin < n; begin += width) {
+    int64_t end = std::min(begin + width, n);
+    uint64_t mask = 0;
+    for (int64_t filter = begin; filter < end; ++filter)
+      mask |= taps.masks[filter / run];
+    double used = std::ceil(double(end - begin) / lanes);
+    double loads = std::max(1.0, (rows + used) / (rows * used)); // for a product
+    double products = panelTime(cpu, end - begin, vectors, lanes) * loads * taps.channels;
+    time += popcount(mask) * (products + 1);
+  }
+  return time;
+}
+
+static unsigned presentPanelWidth(const CpuTarget &cpu, int64_t n, const PresentTaps &taps,
+                                  ArrayRef<int64_t> widths, unsigned accBits) {
+  constexpr double margin = 0.95; // of the usual width, whose task and tile are known to be good
+  unsigned lanes = cpu.lanes(accBits);
+  auto time = [&](int64_t width) { return presentTime(cpu, n, taps, width / lanes, lanes); };
+  int64_t best = widths.front();
+  double least = margin * time(best);
+  for (int64_t width : widths.drop_front())
+    if (double other = time(width); other < least) {
+      best = width;
+      least = other;
+    }
+  return best;
+}
+
+SmallVector<int64_t, 4> panelWidths(const CpuTarget &cpu, int64_t n, unsigned accBits,
+                                    const PresentTaps &taps) {
   constexpr unsigned mostVectors = 4, fewestRows = 3; // of fewer, loads of B are not amortised
   int64_t lanes = cpu.lanes(accBits), best = choosePanelWidth(cpu, n, accBits);
   SmallVector<int64_t, 4> widths{best};
@@ -104,6 +141,9 @@ SmallVector<int64_t, 4> panelWidths(const CpuTarget &cpu, int64_t n, unsigned ac
     if (isFilled && vectors * lanes != best && registerTileRows(cpu, vectors) >= fewestRows)
       widths.push_back(vectors * lanes);
   }
+  if (!taps.masks.empty() && n > 0)
+    std::swap(widths.front(),
+              *llvm::find(widths, presentPanelWidth(cpu, n, taps, widths, accBits)));
   return widths;
 }
 

@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Cpu/Cpu.h"
 #include "tcc/Dialect/Cpu/Winograd.h"
+#include "tcc/Dialect/Prim/PresentTaps.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Support/WeightTable.h"
@@ -239,8 +240,11 @@ Orders PackWeights::ordersOf(prim::ConvOp op) const {
     return {}; // single elements are multiplied as they lie there
   PanelShape shape = convPanels(cpu, extents, bits, orders.steps);
   SmallVector<int64_t, 4> widths{shape.width};
+  PresentTaps taps; // gathered, all are multiplied
+  if (!gathersTaps(extents))
+    taps = {prim::presentTaps(op), extents.channels};
   if (!narrowGroupLanes(cpu, extents, bits))
-    widths = panelWidths(cpu, extents.filters, bits);
+    widths = panelWidths(cpu, extents.filters, bits, taps);
   for (int64_t width : widths)
     orders.layouts.push_back(cpu::PanelsAttr::get(
         context, k, 0, width, shape.groups, shape.steps.size, shape.run, shape.steps.sumScale()));

@@ -29,8 +29,17 @@ inline constexpr int64_t kMatrixTileRows = 32;
 /// `accBits` bits. A multiple of the vector length.
 unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits = 32);
 
-/// All widths that a target has register tiles for and that `n` columns fill: that one first.
-llvm::SmallVector<int64_t, 4> panelWidths(const CpuTarget &cpu, int64_t n, unsigned accBits = 32);
+/// The taps that filters have, a mask for each of equal runs of them (Dialect/Prim/PresentTaps.h);
+/// no masks: all have all.
+struct PresentTaps {
+  llvm::ArrayRef<int64_t> masks;
+  int64_t channels = 1;
+};
+
+/// All widths that a target has register tiles for and that `n` columns fill: that one first, or
+/// where filters have some taps only another one, whose panels have fewer between them.
+llvm::SmallVector<int64_t, 4> panelWidths(const CpuTarget &cpu, int64_t n, unsigned accBits = 32,
+                                          const PresentTaps &taps = {});
 
 /// How 8-bit numbers or bf16 are multiplied into 32-bit sums: `size` neighbours in k are one
 /// step of k. Instructions for bytes that take two signednesses only get lhs with its sign bit
