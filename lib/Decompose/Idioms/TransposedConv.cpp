@@ -9,17 +9,18 @@
 //   w'[r, u] = w[s u + (low mod s) - r]      (0 outside of w)
 //
 // which is a pad, a reshape and a reversal of the weights, folded at compile
-// time; its result is then interleaved: [N, r, Q] -> [N, Q, r] -> [N, Q s]. A bias comes before
-// that, one for each phase, and so does a narrower type: both are the convolution's own, and
-// what is interleaved has half the bytes. Which taps each phase has is said of the convolution
-// (Dialect/Prim/PresentTaps.h): of a kernel of 3 with stride 2, 9 of 16.
+// time; its result is then interleaved: [N, r, Q] -> [N, Q, r] -> [N, Q s]. A bias comes after
+// that, one number for a line whatever phases it has. Where sums become a narrower type, that and
+// the bias come before it, one for each phase: what is interleaved has half the bytes. Which taps
+// each phase has is said of the convolution (Dialect/Prim/PresentTaps.h): of a kernel of 3 with
+// stride 2, 9 of 16.
 //
 // All phases share one window, and where low mod s is not s - 1 it may be longer than any phase
 // needs: a kernel of 4 with stride 2 and padding 1 would have 3 taps a phase, of which each uses 2.
 // The result is then computed from up to s - 1 positions before its first one, which are cut off.
 //
-// A kernel shorter than the stride has phases without any tap. Where those are half of all and more
-// they are zeros put between the others, before a bias, and not computed.
+// A kernel shorter than the stride has phases without any tap. They are zeros put between the
+// others, before a bias, and not computed; where the bias comes first, if they are half of all.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/TransposedConv.h"
@@ -67,14 +68,15 @@ struct Phases {
   }
 };
 
-/// Leaves phases without taps out, if that is worth storing the others by themselves.
-void leaveOutAbsent(MutableArrayRef<Phases> axes, ArrayRef<int64_t> kernel) {
+/// Leaves phases without taps out, if that is worth storing the others by themselves: `always`, or
+/// where those are half of all and more.
+void leaveOutAbsent(MutableArrayRef<Phases> axes, ArrayRef<int64_t> kernel, bool always) {
   int64_t all = 1, present = 1;
   for (auto [axis, extent] : llvm::zip_equal(axes, kernel)) {
     all *= axis.stride;
     present *= std::min(axis.stride, extent);
   }
-  if (2 * present > all)
+  if (!always && 2 * present > all)
     return;
   for (auto [axis, extent] : llvm::zip_equal(axes, kernel))
     axis.leaveOut(extent);
@@ -178,13 +180,19 @@ Value phaseBias(PrimBuilder &b, Value bias, ArrayRef<Phases> axes, int64_t group
   return b.reshape(b.broadcastTo(b.reshape(bias, split), repeated), {all});
 }
 
-/// [N, g * s... * (M / g), Q...] -> [N, M, (Q s)...].
-Value interleave(PrimBuilder &b, Value y, ArrayRef<Phases> axes, Dim channels, int64_t groups) {
+/// [N, g * s... * (M / g), Q...] -> [N, M, (Q s)...], or [N, g, M / g, (Q s)...] if that `splits`.
+Value interleave(PrimBuilder &b, Value y, ArrayRef<Phases> axes, Dim channels, int64_t groups,
+                 bool splits) {
   int64_t n = axes.size();
-  Dims have = b.dims(y), split = {have[0], b.dim(groups)}, merged = {have[0], channels};
+  Dim ofGroup = b.floorDivDims(channels, b.dim(groups));
+  Dims have = b.dims(y), split = {have[0], b.dim(groups)}, merged = {have[0]};
+  if (splits)
+    merged.append({b.dim(groups), ofGroup});
+  else
+    merged.push_back(channels);
   for (const Phases &axis : axes)
     split.push_back(b.dim(axis.stride));
-  split.push_back(b.floorDivDims(channels, b.dim(groups)));
+  split.push_back(ofGroup);
   split.append(have.begin() + 2, have.end());
   SmallVector<int64_t> order = {0, 1, 2 + n};
   for (auto [i, axis] : llvm::enumerate(axes)) {
@@ -192,6 +200,14 @@ Value interleave(PrimBuilder &b, Value y, ArrayRef<Phases> axes, Dim channels, i
     merged.push_back(b.mulDims(have[2 + i], b.dim(axis.stride)));
   }
   return b.reshape(b.transpose(b.reshape(y, split), order), merged);
+}
+
+/// [M] as what is added to [N, g, M / g, ...].
+Value biasOfGroups(PrimBuilder &b, Value bias, int64_t groups, int64_t rank) {
+  Dims shape(rank, b.dim(1));
+  shape[1] = b.dim(groups);
+  shape[2] = b.floorDivDims(b.dim(bias, 0), b.dim(groups));
+  return b.reshape(bias, shape);
 }
 
 } // namespace
@@ -218,25 +234,37 @@ std::optional<Value> tcc::convByPhases(PrimBuilder &b, Value x, Value w,
     plain.high[i] = axis.high;
   }
   ArrayRef<int64_t> kernel = PrimBuilder::type(w).getShape().drop_front(2);
-  leaveOutAbsent(axes, kernel);
+  leaveOutAbsent(axes, kernel, /*always=*/!end.element);
   Dim channels = b.dim(w, 0);
   Value y = b.conv(x, phaseWeights(b, w, axes, groups), plain, groups, elementType);
   auto conv = y.getDefiningOp<prim::ConvOp>();
   SmallVector<int64_t> taps = tapsOfPhases(axes, kernel);
   if (conv && !taps.empty() && isa<FloatType>(b.elem(w)))
     prim::setPresentTaps(conv, taps);
-  ConvEnd ofPhases = end;
-  if (end.bias)
-    ofPhases.bias = phaseBias(b, end.bias, axes, groups);
+  ConvEnd ofPhases = end, ofResult;
+  if (!end.element)
+    std::swap(ofPhases, ofResult);
+  if (ofPhases.bias)
+    ofPhases.bias = phaseBias(b, ofPhases.bias, axes, groups);
   y = withAbsentPhases(b, y, axes, channels, groups);
-  y = interleave(b, finish(b, y, ofPhases), axes, channels, groups);
+  bool splits = groups > 1 && PrimBuilder::type(w).getDimSize(0) > groups;
+  y = interleave(b, finish(b, y, ofPhases), axes, channels, groups, splits);
+  int64_t spatial = splits ? 3 : 2;
   for (auto [i, axis] : llvm::enumerate(axes)) {
     Dim extent =
         b.addDims(b.mulDims(b.dim(x, i + 2), b.dim(axis.stride)), b.dim(axis.rest - axis.cut));
     if (axis.cut != 0 || axis.rest % axis.stride != 0)
-      y = b.sliceAxis(y, i + 2, b.dim(axis.cut), extent);
+      y = b.sliceAxis(y, i + spatial, b.dim(axis.cut), extent);
   }
-  return y;
+  if (!splits)
+    return finish(b, y, ofResult);
+  // Channels of a group lie beside each other, those of all do not: they are joined last.
+  if (ofResult.bias)
+    y = b.add(y, biasOfGroups(b, ofResult.bias, groups, b.rank(y)));
+  Dims all = b.dims(y);
+  all.erase(all.begin() + 1);
+  all[1] = channels;
+  return b.reshape(y, all);
 }
 
 Value tcc::widenedConv(PrimBuilder &b, Value x, Value w, const PrimBuilder::Window &window,
