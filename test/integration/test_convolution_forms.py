@@ -18,7 +18,19 @@ FORMS = (((2, 33, 12, 13), 17, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), 1), ((1, 10
          ((1, 31, 6, 7, 9), 5, (3, 3, 3), (1, 2, 1), (1, 1, 2), (1, 1, 2, 1, 1, 2), 1), ((1, 9, 1030), 21, (7,), (1,), (1,), (3, 3), 3),
          ((1, 64, 7, 7), 3, (7, 7), (1, 1), (1, 1), (3, 3, 3, 3), 1), ((1, 3, 40, 41), 9, (11, 11), (4, 4), (1, 1), (2, 2, 2, 2), 1),
          ((2, 6, 14, 14), 40, (3, 3), (1, 1), (1, 1), (0, 0, 0, 0), 2), ((1, 128, 1, 1), 17, (1, 1), (1, 1), (1, 1), (0, 0, 0, 0), 1),
-         ((1, 16, 5, 70), 6, (1, 5), (1, 2), (1, 3), (0, 0, 0, 0), 2))
+         ((1, 16, 5, 70), 6, (1, 5), (1, 2), (1, 3), (0, 0, 0, 0), 2),
+         # Taps that meet padding alone, groups of few channels and many filters, short lines, lines that are passed over.
+         ((2, 24, 4, 1), 33, (9, 9), (3, 1), (1, 1), (4, 4, 4, 4), 1), ((2, 18, 9, 33), 54, (3, 3), (1, 2), (2, 1), (2, 1, 2, 0), 3),
+         ((2, 12, 3, 6, 7), 256, (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1, 1, 1, 1), 4), ((3, 3, 5, 6, 8), 64, (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1, 1, 1, 1), 1),
+         ((3, 48, 14, 14), 40, (1, 1), (3, 3), (1, 1), (0, 0, 0, 0), 2), ((3, 40, 3, 3, 3), 68, (1, 1, 1), (1, 1, 1), (1, 1, 1), (0, 0, 0, 0, 0, 0), 4))
+
+# Transposed: input, filters of a group, kernel, strides, paddings, output paddings, groups. Phases without taps, groups that do not
+# lie beside each other, numbers of filters that fill no vectors, results that are cut off.
+TRANSPOSED = (((2, 17, 9, 7), 33, (3, 3), (4, 4), (1, 1, 1, 1), (3, 0), 1), ((1, 20, 11, 11), 31, (3, 3), (2, 2), (1, 1, 1, 1), (0, 0), 2),
+              ((2, 4, 13, 12), 32, (7, 1), (3, 3), (3, 0, 3, 0), (2, 0), 1), ((1, 16, 400), 16, (3,), (3,), (0, 0), (2,), 1),
+              ((2, 17, 13, 13), 20, (1, 1), (2, 2), (0, 0, 0, 0), (0, 0), 1), ((1, 33, 5, 7), 16, (5, 5), (4, 4), (2, 2, 2, 2), (0, 1), 1),
+              ((1, 6, 9, 9), 1, (4, 4), (2, 2), (1, 1, 1, 1), (0, 0), 6), ((1, 24, 7, 8), 17, (3, 3), (2, 2), (1, 1, 1, 1), (1, 1), 1),
+              ((1, 6, 3, 4, 5), 5, (2, 3, 1), (2, 3, 2), (0, 1, 0, 0, 1, 0), (1, 0, 1), 2), ((2, 48, 1, 30), 40, (7, 7), (3, 3), (3, 3, 3, 3), (0, 2), 1))
 
 # Pools of short lines, whose channels become the lanes: input, window, strides, dilations, paddings.
 POOLS = (((2, 32, 14, 14), (7, 7), (3, 3), (1, 1), (3, 3, 3, 3)), ((3, 16, 15, 13), (5, 4), (4, 3), (1, 2), (2, 1, 1, 0)),
@@ -68,6 +80,42 @@ class ConvolutionForms(ToolTest):
                     given = compiled(x)
                     np.testing.assert_array_equal(given[0], most)
                     np.testing.assert_allclose(given[1], mean, rtol=1e-5, atol=1e-6)
+
+    def test_transposed(self):
+        for number, (shape, filters, kernel, strides, pads, beyond, groups) in enumerate(TRANSPOSED):
+            rng = np.random.default_rng(number)
+            x = rng.standard_normal(shape).astype(np.float32)
+            w = rng.standard_normal((shape[1], filters, *kernel)).astype(np.float32)
+            bias = rng.standard_normal(filters * groups).astype(np.float32)
+            ones = [1] * len(kernel)
+            nodes = [helper.make_node("ConvTranspose", ["x", "w", "bias"], ["y"], output_padding=beyond,
+                                      **attributes(kernel, strides, ones, pads, groups)), helper.make_node("Relu", ["y"], ["z"])]
+            weights = [numpy_helper.from_array(w, "w"), numpy_helper.from_array(bias, "bias")]
+            open_batch, open_all = ["N", *shape[1:]], ["N", shape[1], *(f"D{i}" for i in range(len(kernel)))]
+            for form, extents in (("known", shape), ("batch", open_batch), ("open", open_all)):
+                values = [helper.make_tensor_value_info("x", F32, extents)], [helper.make_tensor_value_info("z", F32, None)]
+                path = self.save(helper.make_graph(nodes, "g", *values, weights), f"transposed-{number}-{form}")
+                expected, = onnxruntime.InferenceSession(path).run(None, {"x": x})
+                for cpu in [*cpu_levels(), "native"] if form == "known" else ["native"]:
+                    with self.subTest(TRANSPOSED[number], cpu=cpu, form=form), Compiled.build(path, "--cpu", cpu) as compiled:
+                        z, = compiled(x)
+                        np.testing.assert_allclose(z, expected, rtol=1e-4, atol=1e-4)
+
+    def test_open_batch(self):
+        for number in range(len(FORMS)):
+            path, x = self.model(number, narrow=False)
+            model = onnx.load(path)
+            model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
+            path = self.save(model.graph, f"{number}-open")
+            session = onnxruntime.InferenceSession(path)
+            with self.subTest(FORMS[number]), Compiled.build(path, "--cpu", "native") as compiled:
+                for images in (np.concatenate([x, x[::-1] + 1]), x[:1], x[:0]):
+                    expected = session.run(None, {"x": images})[0] if len(images) else None
+                    z, = compiled(images)
+                    if expected is not None:
+                        np.testing.assert_allclose(z, expected, rtol=1e-4, atol=1e-4)
+                    else:
+                        self.assertEqual(z.size, 0)
 
     def test_values(self):
         for number in range(len(FORMS)):
