@@ -1,7 +1,6 @@
 // RUN: tcc-opt %s --arch sm_80,sm_90a -tcc-schedule-kernels | FileCheck %s
 
-// Matrices of a batch whose rows are whole tiles are one with more rows for wgmma, by rows and by
-// columns of the right operand.
+// Matrices of a batch are one with more rows for wgmma, by rows and by columns of the right operand.
 // CHECK-LABEL: @whole
 // CHECK: sm_80 = <form = mma, {{.*}}>, sm_90a = <form = wgmma, {{.*}} rows = 128, {{.*}} most_blocks = 132
 // CHECK: sm_80 = <form = mma, {{.*}}>, sm_90a = <form = wgmma, {{.*}} rows = 128, {{.*}} most_blocks = 132
@@ -19,9 +18,9 @@ func.func @whole(%x: tensor<16x1024x512xbf16>, %w: tensor<16x512x1024xbf16>, %v:
   return %1 : tensor<16x1024x1024xbf16>
 }
 
-// Rows that a tile would share with the next matrix, and a batch that does not come first.
+// Matrices that end within tiles, and a batch that does not come first.
 // CHECK-LABEL: @others
-// CHECK: sm_90a = <form = mma,
+// CHECK: sm_90a = <form = wgmma,
 // CHECK: sm_90a = <form = mma,
 func.func @others(%x: tensor<16x1000x512xbf16>, %w: tensor<16x512x1024xbf16>, %z: tensor<1024x16x512xbf16>) -> (tensor<16x1000x1024xbf16>, tensor<16x1024x1024xbf16>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<16x1000x512xbf16>, tensor<16x512x1024xbf16>) sizes() {

@@ -134,3 +134,17 @@ func.func @batch_nk(%a: tensor<2x256x72xbf16>, %w: tensor<2x80x72xbf16>) -> tens
   %y = prim.dot %a, %w batch [0] x [0] contract [2] x [2] : (tensor<2x256x72xbf16>, tensor<2x80x72xbf16>) -> tensor<2x256x80xbf16>
   return %y : tensor<2x256x80xbf16>
 }
+// Matrices of a batch that end within tiles, whose other rows are the next one's, or small boxes of the last one's.
+func.func @batch_ends(%a: tensor<3x100x136xbf16>, %w: tensor<3x136x72xbf16>, %c: tensor<72xf32>, %z: tensor<3x100x72xbf16>) -> tensor<3x100x72xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 384, rows = 128, columns = 64, shared_bytes = 232448, most_blocks = 2, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 64, shared_bytes = 232448, most_blocks = 132, index_bits = 32>]} {
+  %0 = prim.dot %a, %w batch [0] x [0] contract [2] x [1] : (tensor<3x100x136xbf16>, tensor<3x136x72xbf16>) -> tensor<3x100x72xf32>
+  %1 = prim.broadcast %c axes [2] sizes() : (tensor<72xf32>) -> tensor<3x100x72xf32>
+  %2 = prim.add %0, %1 : (tensor<3x100x72xf32>, tensor<3x100x72xf32>) -> tensor<3x100x72xf32>
+  %3 = prim.cast %z : (tensor<3x100x72xbf16>) -> tensor<3x100x72xf32>
+  %4 = prim.add %2, %3 : (tensor<3x100x72xf32>, tensor<3x100x72xf32>) -> tensor<3x100x72xf32>
+  %y = prim.cast %4 : (tensor<3x100x72xf32>) -> tensor<3x100x72xbf16>
+  return %y : tensor<3x100x72xbf16>
+}
+func.func @batch_ends_nk(%a: tensor<2x130x72xbf16>, %w: tensor<2x80x72xbf16>) -> tensor<2x130x80xf32> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 384, rows = 128, columns = 64, shared_bytes = 232448, most_blocks = 2, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 64, shared_bytes = 232448, most_blocks = 132, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 512, rows = 192, columns = 64, shared_bytes = 232448, most_blocks = 2, index_bits = 32>]} {
+  %y = prim.dot %a, %w batch [0] x [0] contract [2] x [2] : (tensor<2x130x72xbf16>, tensor<2x80x72xbf16>) -> tensor<2x130x80xf32>
+  return %y : tensor<2x130x80xf32>
+}

@@ -53,3 +53,13 @@ func.func @tf32_turned_batch(%a: tensor<2x64x260xf32>, %w: tensor<2x260x68xf32>)
   %y = prim.dot %a, %w batch [0] x [0] contract [2] x [1] : (tensor<2x64x260xf32>, tensor<2x260x68xf32>) -> tensor<2x64x68xf32>
   return %y : tensor<2x64x68xf32>
 }
+// Matrices of a batch that end within tiles.
+func.func @batch_ends(%a: tensor<3x70x72xbf16>, %w: tensor<3x72x40xbf16>, %z: tensor<3x70x40xbf16>) -> tensor<3x70x40xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 288, vectors = 2, rows = 128, columns = 64, shared_bytes = 50208, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 160, vectors = 1, rows = 64, columns = 64, shared_bytes = 19472, split = 2, index_bits = 32>]} {
+  %0 = prim.dot %a, %w batch [0] x [0] contract [2] x [1] : (tensor<3x70x72xbf16>, tensor<3x72x40xbf16>) -> tensor<3x70x40xbf16>
+  %y = prim.add %0, %z : (tensor<3x70x40xbf16>, tensor<3x70x40xbf16>) -> tensor<3x70x40xbf16>
+  return %y : tensor<3x70x40xbf16>
+}
+func.func @tf32_turned_batch_ends(%a: tensor<2x50x260xf32>, %w: tensor<2x260x68xf32>) -> tensor<2x50x68xf32> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 160, vectors = 4, rows = 64, columns = 64, shared_bytes = 66624, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 160, vectors = 2, rows = 32, columns = 64, shared_bytes = 25632, split = 3, index_bits = 32>]} {
+  %y = prim.dot %a, %w batch [0] x [0] contract [2] x [1] : (tensor<2x50x260xf32>, tensor<2x260x68xf32>) -> tensor<2x50x68xf32>
+  return %y : tensor<2x50x68xf32>
+}

@@ -37,7 +37,8 @@ class EmulatedLaunches(ToolTest):
         self.pack("wgmma")
         result = self.emulated("--seeds", "2")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        for name in ("conv_same", "conv_groups", "dot", "dot_three", "dot_three_residual", "batch_kn", "batch_nk"):
+        for name in ("conv_same", "conv_groups", "dot", "dot_three", "dot_three_residual", "batch_kn", "batch_nk",
+                     "batch_ends", "batch_ends_nk"):
             self.assertIn(name, result.stdout)
 
     def test_turns(self):
@@ -65,6 +66,8 @@ class EmulatedLaunches(ToolTest):
         self.assertIn("batch_columns_k0_dot_add", result.stdout)
         self.assertIn("tf32_turned_k0_dot_add.wgmma_96x128", result.stdout)
         self.assertIn("tf32_turned_batch_k0_dot.wgmma_32x64_split3", result.stdout)
+        self.assertIn("tf32_turned_batch_ends_k0_dot.wgmma_32x64_split3", result.stdout)
+        self.assertIn("batch_ends_k0_dot_add.wgmma_64x64_split2", result.stdout)
         # Sums that are read before all blocks of the cluster have left theirs, and shared memory that ends too early.
         kernel = self.work / "packed/k2.ptx"
         lines = kernel.read_text().splitlines(keepends=True)

@@ -356,9 +356,14 @@ SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launc
   if (product.resultBytes) {
     OpFoldResult columns = b.getIndexAttr(product.columns * product.resultBytes / 2);
     unsigned across = MatrixTile::of(s, product).slabRowBytes / 2;
-    maps.push_back({true, 0, {rows, columns}, {MatrixTile::slabRows, across}});
+    TensorMap dense{true, 0, {rows, columns}, {MatrixTile::slabRows, across}};
+    maps.push_back(dense);
+    if (product.endsWithinTiles(s.getRows())) {
+      maps.back().extents = {extents.batch, extents.rows, columns};
+      maps.back().box = {1, MatrixTile::slabRows, across};
+    }
     if (product.residual) {
-      maps.push_back(maps.back());
+      maps.push_back(dense);
       maps.back().ofResult = false;
       maps.back().index = product.residual.getArgNumber();
     }

@@ -12,8 +12,8 @@ constexpr int64_t kRowBytes = MatrixTile::depth * 2, kBox = MatrixProduct::partB
 
 /// The rows of the tile that small boxes bring; 0: one box brings all, those past the last one too.
 Value LeftSlices::rowsOfBoxes(Value firstRow) {
-  Value own = smaller(sub(rows, firstRow), c(tileRows));
-  Value boxes = div(add(own, c(kBox - 1)), c(kBox)), missing = sub(c(tileRows), own);
+  Value all = c(tiles.height()), own = smaller(sub(tiles.end(firstRow), firstRow), all);
+  Value boxes = div(add(own, c(kBox - 1)), c(kBox)), missing = sub(all, own);
   Value inOne = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, missing,
                                       mul(boxes, MatrixProduct::rowsOfBox));
   return arith::SelectOp::create(b, inOne, c(0), mul(boxes, kBox));
@@ -21,9 +21,9 @@ Value LeftSlices::rowsOfBoxes(Value firstRow) {
 
 Value LeftSlices::bytes(Value firstRow) {
   if (!part)
-    return c(tileRows * kRowBytes);
+    return c(tiles.height() * kRowBytes);
   Value own = rowsOfBoxes(firstRow);
-  return mul(arith::SelectOp::create(b, equal(own, c(0)), c(tileRows), own), kRowBytes);
+  return mul(arith::SelectOp::create(b, equal(own, c(0)), c(tiles.height()), own), kRowBytes);
 }
 
 void LeftSlices::copy(Value to, Value k, Value firstRow, Value barrier) {

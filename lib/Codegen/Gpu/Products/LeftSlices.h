@@ -7,17 +7,15 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "../WordArithmetic.h"
+#include "RowTiles.h"
 
 namespace tcc::codegen::device {
 
 class LeftSlices : WordArithmetic {
 public:
-  /// Of tiles of `tileRows` of `rows` (i32). `part`: the map of small boxes; null: all tiles are
-  /// whole.
-  LeftSlices(KernelFrame &f, unsigned tileRows, mlir::Value rows, mlir::Value whole,
-             mlir::Value part)
-      : WordArithmetic(f), tileRows(tileRows), rows(rows), whole(whole), part(part) {}
+  /// `part`: the map of small boxes; null: all tiles are whole.
+  LeftSlices(KernelFrame &f, const RowTiles &tiles, mlir::Value whole, mlir::Value part)
+      : WordArithmetic(f), tiles(tiles), whole(whole), part(part) {}
 
   /// What comes to a tile that begins with `firstRow`, i32.
   mlir::Value bytes(mlir::Value firstRow);
@@ -27,8 +25,8 @@ public:
 private:
   mlir::Value rowsOfBoxes(mlir::Value firstRow);
 
-  unsigned tileRows;
-  mlir::Value rows, whole, part;
+  RowTiles tiles;
+  mlir::Value whole, part;
 };
 
 } // namespace tcc::codegen::device

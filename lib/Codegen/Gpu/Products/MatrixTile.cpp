@@ -76,7 +76,7 @@ static std::optional<MatrixProduct> matricesOf(Operation *op) {
   product.inner = r.getDimSize(last);
   if (product.batchAxes) {
     product.matrixRows = ProductSizes::of(op).rows;
-    if (product.matrixRows <= 0 || !product.fitsRows(MatrixTile::partRows))
+    if (product.matrixRows <= 0)
       return std::nullopt;
   }
   return product;
@@ -135,15 +135,26 @@ SmallVector<Value> MatrixProduct::rightAt(ImplicitLocOpBuilder &b, Value firstRo
   return place;
 }
 
+bool MatrixProduct::fitsRows(unsigned tileRows) const {
+  return matrixRows == 0 || tileRows <= llvm::alignTo(matrixRows, MatrixTile::partRows);
+}
+
+int64_t MatrixProduct::tilesDown(int64_t rows, unsigned tileRows) const {
+  if (!matrixRows)
+    return int64_t(llvm::divideCeil(rows, tileRows));
+  return rows / matrixRows * int64_t(llvm::divideCeil(matrixRows, tileRows));
+}
+
 bool MatrixProduct::hasPartTile(unsigned tileRows) const {
   if (window)
     return false;
-  int64_t all = 1;
-  for (int64_t extent : tensorType(rows()).getShape().take_front(rowAxes)) {
-    if (ShapedType::isDynamic(extent))
-      return true;
-    all *= extent;
-  }
+  int64_t all = matrixRows ? matrixRows : 1;
+  if (!matrixRows)
+    for (int64_t extent : tensorType(rows()).getShape().take_front(rowAxes)) {
+      if (ShapedType::isDynamic(extent))
+        return true;
+      all *= extent;
+    }
   int64_t own = all % tileRows, boxes = llvm::divideCeil(own, partBox);
   return own && tileRows - own > rowsOfBox * boxes;
 }

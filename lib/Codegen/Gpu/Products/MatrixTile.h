@@ -27,16 +27,21 @@ struct MatrixProduct {
   /// result's elements have 16 bits too; else null.
   mlir::BlockArgument residual = {};
   /// Of a batch of matrices, which lie one after the other: rows of each, and the axes of the
-  /// batch, with which those of left and of the result begin; right is a matrix for each. Tiles
-  /// whose rows divide them belong to one matrix, so that all are one with more rows.
+  /// batch, with which those of left and of the result begin; right is a matrix for each. A tile
+  /// has rows of one matrix (RowTiles.h).
   int64_t matrixRows = 0; ///< 0: no batch
   unsigned batchAxes = 0;
   /// Right's rows of memory are what is summed over, and wgmma does not transpose its elements: the
   /// transposes are multiplied in the other order (TurnedWgmma.cpp).
   bool turned = false;
 
-  /// Whether tiles of so many rows belong to one matrix each.
-  bool fitsRows(unsigned rows) const { return matrixRows % rows == 0; }
+  /// Whether a matrix of a batch has as many rows as such tiles, but for less than an
+  /// instruction's.
+  bool fitsRows(unsigned tileRows) const;
+  /// Whether matrices of a batch end within tiles of so many rows.
+  bool endsWithinTiles(unsigned tileRows) const { return matrixRows % tileRows != 0; }
+  /// Tiles one below the other, of `rows` of all matrices.
+  int64_t tilesDown(int64_t rows, unsigned tileRows) const;
   /// Where the matrix lies among those of the right operand that rows from `firstRow` on, and
   /// columns of it from `column` on, are multiplied by at `k`: a box's place in its map.
   llvm::SmallVector<mlir::Value> rightAt(mlir::ImplicitLocOpBuilder &b, mlir::Value firstRow,

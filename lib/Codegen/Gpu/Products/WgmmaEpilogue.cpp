@@ -139,17 +139,20 @@ Value WgmmaEpilogue::finished(Value sums, unsigned i, ArrayRef<Coord> at) {
   return v ? toStorage(b, v, result) : pair;
 }
 
-void WgmmaEpilogue::storeTile(ArrayRef<Value> sums, const Columns &columns, Value firstRow,
-                              Value firstColumn, Value turn) {
+void WgmmaEpilogue::storeTile(ArrayRef<Value> sums, const Columns &columns, Place place,
+                              Value turn) {
   if (p.residual)
     awaitBarrier(b, sharedAt(add(mul(group.number, 8), c(t.residualOffset(0)))), band(turn, 1));
-  for (auto [part, rows] : llvm::enumerate(sums))
-    storeRows(rows, columns, part, add(firstRow, c(part * MatrixTile::partRows)), firstColumn);
+  for (auto [part, rows] : llvm::enumerate(sums)) {
+    Place ofPart = place;
+    ofPart.firstRow = add(place.firstRow, c(part * MatrixTile::partRows));
+    storeRows(rows, columns, part, ofPart);
+  }
 }
 
 /// 64 rows, `part` of those of the group.
-void WgmmaEpilogue::storeRows(Value sums, const Columns &columns, unsigned part, Value groupRow,
-                              Value firstColumn) {
+void WgmmaEpilogue::storeRows(Value sums, const Columns &columns, unsigned part, Place place) {
+  auto [groupRow, firstColumn, matrix] = place;
   // Bytes of a row whose operands a thread waits for at once; less where they lie in the slab.
   constexpr unsigned kFromMemory = 256, kFromSlab = 64;
   // The fragment: two neighbouring columns in rows r and r + 8.
@@ -186,7 +189,7 @@ void WgmmaEpilogue::storeRows(Value sums, const Columns &columns, unsigned part,
       storeBlocks(slab, block % ofSlab, ArrayRef(pairs).slice((block - first) * 2, 4));
       if (block % ofSlab == ofSlab - 2) {
         Value column = add(firstColumn, c(int64_t(block / ofSlab) * ofSlab * 8));
-        sendSlab(slab, shr(mul(column, p.resultBytes), 1), groupRow);
+        sendSlab(slab, shr(mul(column, p.resultBytes), 1), place);
       }
     }
   }
@@ -248,14 +251,16 @@ void WgmmaEpilogue::takeSlab() {
 }
 
 /// A slab goes to the result, from column `unit` on in units of 16 bits.
-void WgmmaEpilogue::sendSlab(Value slab, Value unit, Value row) {
+void WgmmaEpilogue::sendSlab(Value slab, Value unit, const Place &place) {
+  SmallVector<Value> at = {unit, place.firstRow};
+  if (place.matrix) // whose rows past the last one are left out
+    at = {unit, sub(place.firstRow, mul(place.matrix, p.matrixRows)), place.matrix};
   NVVM::FenceProxyOp::create(
       b, NVVM::ProxyKind::async_shared,
       NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
   meet();
   f.when(group.leads, [&] {
-    NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(b, tensorMap(2), sharedAt(slab),
-                                                       ValueRange{unit, row}, Value(),
+    NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(b, tensorMap(2), sharedAt(slab), at, Value(),
                                                        NVVM::TMAStoreMode::TILE, Value());
     NVVM::CpAsyncBulkCommitGroupOp::create(b);
   });

@@ -27,9 +27,14 @@ public:
   using Columns = llvm::SmallVector<llvm::SmallVector<mlir::Value>, 2>;
   /// Once a tile, before its sums are awaited.
   Columns fetchColumns(mlir::Value firstColumn);
+  /// Where a group's part of a tile begins, among the rows of all matrices. `matrix`: of which it
+  /// stores rows alone, if matrices end within tiles; else null.
+  struct Place {
+    mlir::Value firstRow, firstColumn, matrix;
+  };
   /// `sums`: of 64 rows each; `turn`: the number of tiles that the group has stored.
-  void storeTile(llvm::ArrayRef<mlir::Value> sums, const Columns &columns, mlir::Value firstRow,
-                 mlir::Value firstColumn, mlir::Value turn);
+  void storeTile(llvm::ArrayRef<mlir::Value> sums, const Columns &columns, Place place,
+                 mlir::Value turn);
   /// All that was stored is in memory.
   void end();
 
@@ -41,14 +46,13 @@ private:
   mlir::Value inSlab(mlir::Value slab, mlir::Value row, mlir::Value chunk);
   void bindResidual(mlir::Value place);
   void bindColumns(const Columns &columns, unsigned block);
-  void storeRows(mlir::Value sums, const Columns &columns, unsigned part, mlir::Value firstRow,
-                 mlir::Value firstColumn);
+  void storeRows(mlir::Value sums, const Columns &columns, unsigned part, Place place);
   Coords pairAt(mlir::Value row, mlir::Value column);
   mlir::Value finished(mlir::Value sums, unsigned i, llvm::ArrayRef<Coord> at);
   void meet();
   void takeSlab();
   void storeBlocks(mlir::Value slab, unsigned block, llvm::ArrayRef<mlir::Value> pairs);
-  void sendSlab(mlir::Value slab, mlir::Value unit, mlir::Value row);
+  void sendSlab(mlir::Value slab, mlir::Value unit, const Place &place);
   void storeHalves(mlir::Value slab, unsigned j, llvm::ArrayRef<mlir::Value> pairs);
   void storePairs(mlir::Value slab, unsigned block, llvm::ArrayRef<mlir::Value> pairs);
   mlir::Value tensorMap(unsigned which) {

@@ -87,6 +87,7 @@ private:
   Value tid, warp, block, grid;
   Value tilesDown, tilesAcross, tiles, steps;
   Value leads, consumer;
+  std::optional<RowTiles> rowTiles;
   std::optional<LeftSlices> leftSlices;  ///< not of windows
   std::optional<WgmmaEpilogue> epilogue; ///< of the threads that multiply
 };
@@ -117,7 +118,7 @@ std::pair<Value, Value> WgmmaEmitter::tileAt(Value number) {
   Value first = mul(group, c(kTogether));
   Value height = arith::MinSIOp::create(b, sub(tilesDown, first), c(kTogether));
   Value down = add(first, rem(rest, height)), across = div(rest, height);
-  return {mul(down, c(t.rows)), mul(across, c(t.columns))};
+  return {rowTiles->firstRow(down), mul(across, c(t.columns))};
 }
 
 void WgmmaEmitter::prepare() {
@@ -132,11 +133,12 @@ void WgmmaEmitter::prepare() {
   for (unsigned i = 0; i < p.rowAxes; ++i)
     rowExtents.push_back(f.e.extent(p.rows(), i));
   Value rows32 = arith::IndexCastUIOp::create(b, b.getI32Type(), f.volume(rowExtents));
-  tilesDown = div(add(rows32, c(t.rows - 1)), c(t.rows));
+  rowTiles.emplace(f, p, t.rows, rows32);
+  tilesDown = rowTiles->count();
   if (!p.window) {
     unsigned maps = p.tensorMaps(t.rows);
     Value part = p.hasPartTile(t.rows) ? tensorMap(maps - 1) : Value();
-    leftSlices.emplace(f, t.rows, rows32, tensorMap(0), part);
+    leftSlices.emplace(f, *rowTiles, tensorMap(0), part);
   }
   tilesAcross = c(llvm::divideCeil(p.columns, t.columns));
   tiles = mul(tilesDown, tilesAcross);
@@ -319,6 +321,7 @@ void WgmmaEmitter::passTurn(Value group) {
 
 Place WgmmaEmitter::computeTile(Value number, Place place) {
   auto [firstRow, firstColumn] = tileAt(number);
+  Value matrix = p.endsWithinTiles(t.rows) ? rowTiles->matrixOf(firstRow) : Value();
   if (t.isShared())
     firstRow = add(firstRow, mul(consumer, c(t.parts() * MatrixTile::partRows)));
   Value zero = LLVM::ZeroOp::create(b, wgmmaSums(b, t.columns, instruction.sum()));
@@ -357,7 +360,8 @@ Place WgmmaEmitter::computeTile(Value number, Place place) {
   giveBack(places[2]);
   // Each group has come to one tile in so many of the block.
   Value turn = div(number, grid);
-  epilogue->storeTile(all, columns, firstRow, firstColumn, t.isShared() ? turn : shr(turn, 1));
+  epilogue->storeTile(all, columns, {firstRow, firstColumn, matrix},
+                      t.isShared() ? turn : shr(turn, 1));
   Place after = {places[0], places[1]};
   return t.isShared() ? after : skipTile(after);
 }

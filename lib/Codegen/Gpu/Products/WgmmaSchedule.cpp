@@ -151,7 +151,7 @@ double WgmmaCosts::of(WgmmaShape shape, unsigned columns) const {
 }
 
 int64_t WgmmaCosts::tilesOf(WgmmaShape shape, unsigned columns) const {
-  int64_t down = rows < 0 ? arch.multiprocessors / 8 : llvm::divideCeil(rows, shape.rows);
+  int64_t down = rows < 0 ? arch.multiprocessors / 8 : product.tilesDown(rows, shape.rows);
   return down * llvm::divideCeil(product.columns, columns);
 }
 
@@ -312,8 +312,7 @@ static double scheduleWgmmaTile(ScheduleChoice &s, const MatrixProduct &product,
   if (open)
     rows = kOpen;
   auto tilesOf = [&](unsigned height, unsigned columns) {
-    return int64_t(llvm::divideCeil(rows, height)) *
-           int64_t(llvm::divideCeil(product.columns, columns));
+    return product.tilesDown(rows, height) * int64_t(llvm::divideCeil(product.columns, columns));
   };
   // Windows that keep half of the machine busy have long sums, and no time to meet.
   bool shares = !open && (!product.window || 2 * tilesOf(64, 128) < arch.multiprocessors);
@@ -362,7 +361,7 @@ static int64_t rowsOf(const MatrixProduct &product) {
 
 /// Tiles of a product of so many rows in such a cut.
 static int64_t tilesOf(const ScheduleChoice &choice, int64_t rows, const MatrixProduct &product) {
-  return int64_t(llvm::divideCeil(rows, choice.rows)) *
+  return product.tilesDown(rows, choice.rows) *
          int64_t(llvm::divideCeil(product.columns, choice.columns));
 }
 

@@ -143,7 +143,7 @@ void WgmmaTileEmitter::bindEarly(size_t unit) {
 /// What follows the product, and whether it is to be stored.
 std::pair<Value, Product::Finished> WgmmaTileEmitter::finished(Value unit, ArrayRef<Value> totals) {
   auto [row, column] = placeOf(unit);
-  Value inside = f.less(row, rows);
+  Value inside = f.less(row, endRow);
   if (m.columns % t.columns)
     inside = arith::AndIOp::create(b, inside, f.less(column, f.e.index(m.columns)));
   if (units() % round())

@@ -42,15 +42,16 @@ void WgmmaTileEmitter::prepare() {
   rows = f.volume(p.rows);
   if (m.matrixRows)
     rows = f.e.mulIndex(f.volume(p.batch), rows);
+  rowTiles.emplace(f, m, t.rows, to32(rows));
   if (!m.window)
-    leftSlices.emplace(f, t.rows, to32(rows), tensorMap(0),
-                       m.hasPartTile(t.rows) ? tensorMap(2) : Value());
+    leftSlices.emplace(f, *rowTiles, tensorMap(0), m.hasPartTile(t.rows) ? tensorMap(2) : Value());
   Value block = NVVM::BlockIdXOp::create(b, b.getI32Type());
   rank = split == 1 ? c(0) : Value(arith::RemUIOp::create(b, block, c(split)));
   Value number = split == 1 ? block : Value(arith::DivUIOp::create(b, block, c(split)));
-  Value down = to32(f.e.divIndex(f.e.addIndex(rows, f.e.index(t.rows - 1)), f.e.index(t.rows)));
+  Value down = rowTiles->count();
   // Tiles of the same columns go together: their weights come from memory once.
-  firstRow = mul(arith::RemUIOp::create(b, number, down), t.rows);
+  firstRow = rowTiles->firstRow(rem(number, down));
+  endRow = m.endsWithinTiles(t.rows) ? toIndex(rowTiles->end(firstRow)) : rows;
   firstColumn = mul(arith::DivUIOp::create(b, number, down), t.columns);
   firstStep = mul(rank, each);
   steps = c(each);

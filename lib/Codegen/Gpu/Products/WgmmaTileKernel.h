@@ -87,9 +87,10 @@ private:
   llvm::SmallVector<Value> parts; ///< the shared memory of the tile's blocks, the own first
   Value tid, warp, lane, rank;
   Value firstRow, firstColumn, firstStep, steps; ///< of the block
-  Value rows;                                    ///< of the result, index
-  std::optional<LeftSlices> leftSlices;          ///< not of windows
-  unsigned lanes = 1;                            ///< neighbouring columns that a thread finishes
+  Value rows, endRow; ///< of the result, and behind those that the block stores, index
+  std::optional<RowTiles> rowTiles;
+  std::optional<LeftSlices> leftSlices; ///< not of windows
+  unsigned lanes = 1;                   ///< neighbouring columns that a thread finishes
   llvm::SmallVector<EarlyOperand> earlyOperands;
   llvm::SmallVector<Value> earlyValues; ///< as earlyTypes
 };

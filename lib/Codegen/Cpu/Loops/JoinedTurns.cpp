@@ -8,7 +8,7 @@
 //   transpose 64x512x27 [0, 2, 1] -> 64x27x512
 //
 //===----------------------------------------------------------------------===//
-#include "CollapsedRows.h"
+#include "../Rows/CollapsedRows.h"
 #include "tcc/Dialect/Prim/Prim.h"
 
 using namespace mlir;
