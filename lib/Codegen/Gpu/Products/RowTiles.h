@@ -15,8 +15,8 @@ class RowTiles : WordArithmetic {
 public:
   /// `rows`: of all matrices, i32.
   RowTiles(KernelFrame &f, const MatrixProduct &product, unsigned tileRows, mlir::Value rows)
-      : WordArithmetic(f), matrixRows(product.matrixRows),
-        ends(product.endsWithinTiles(tileRows)), tileRows(tileRows), rows(rows) {}
+      : WordArithmetic(f), matrixRows(product.matrixRows), ends(product.endsWithinTiles(tileRows)),
+        tileRows(tileRows), rows(rows) {}
 
   unsigned height() const { return tileRows; }
   /// Tiles one below the other.
@@ -27,8 +27,7 @@ public:
   mlir::Value firstRow(mlir::Value down) {
     if (!ends)
       return mul(down, tileRows);
-    return add(mul(div(down, c(ofMatrix())), matrixRows),
-               mul(rem(down, c(ofMatrix())), tileRows));
+    return add(mul(div(down, c(ofMatrix())), matrixRows), mul(rem(down, c(ofMatrix())), tileRows));
   }
   /// Behind the rows that a tile from `firstRow` on may store.
   mlir::Value end(mlir::Value firstRow) {
