@@ -35,3 +35,16 @@ func.func @others(%x: tensor<16x1000x512xbf16>, %w: tensor<16x512x1024xbf16>, %z
   } -> tensor<16x1024x1024xbf16>
   return %0, %1 : tensor<16x1000x1024xbf16>, tensor<16x1024x1024xbf16>
 }
+
+// As many matrices as a run has.
+// CHECK-LABEL: @open
+// CHECK: sm_90a = <form = wgmma, {{.*}} rows = 128, {{.*}} most_blocks = 132
+func.func @open(%x: tensor<?x1000x512xbf16>, %w: tensor<?x512x1024xbf16>) -> tensor<?x1000x1024xbf16> {
+  %n = prim.dim %x, 0 : tensor<?x1000x512xbf16>
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<?x1000x512xbf16>, tensor<?x512x1024xbf16>) sizes(%n) {
+  ^bb0(%a: tensor<?x1000x512xbf16>, %b: tensor<?x512x1024xbf16>):
+    %d = prim.dot %a, %b batch [0] x [0] contract [2] x [1] : (tensor<?x1000x512xbf16>, tensor<?x512x1024xbf16>) -> tensor<?x1000x1024xbf16>
+    kernel.yield %d : tensor<?x1000x1024xbf16>
+  } -> tensor<?x1000x1024xbf16>
+  return %0 : tensor<?x1000x1024xbf16>
+}

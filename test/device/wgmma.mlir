@@ -148,3 +148,8 @@ func.func @batch_ends_nk(%a: tensor<2x130x72xbf16>, %w: tensor<2x80x72xbf16>) ->
   %y = prim.dot %a, %w batch [0] x [0] contract [2] x [2] : (tensor<2x130x72xbf16>, tensor<2x80x72xbf16>) -> tensor<2x130x80xf32>
   return %y : tensor<2x130x80xf32>
 }
+// As many matrices as a run has.
+func.func @batch_open(%a: tensor<?x100x136xbf16>, %w: tensor<?x136x72xbf16>) -> tensor<?x100x72xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 64, shared_bytes = 232448, most_blocks = 2, index_bits = 32>]} {
+  %y = prim.dot %a, %w batch [0] x [0] contract [2] x [1] : (tensor<?x100x136xbf16>, tensor<?x136x72xbf16>) -> tensor<?x100x72xbf16>
+  return %y : tensor<?x100x72xbf16>
+}

@@ -62,7 +62,7 @@ static std::optional<MatrixProduct> matricesOf(Operation *op) {
   auto rowAxes = static_cast<unsigned>(l.getRank() - 1);
   MatrixProduct product{op, left, leftRows, right, rowAxes, true, 0, 0, 0};
   auto dot = dyn_cast<prim::DotOp>(op);
-  if (!dot || !r.hasStaticShape() || dot.getLhsContract() != ArrayRef<int64_t>{l.getRank() - 1} ||
+  if (!dot || dot.getLhsContract() != ArrayRef<int64_t>{l.getRank() - 1} ||
       dot.getRhsContract().size() != 1 || !batchComesFirst(dot))
     return std::nullopt;
   product.batchAxes = dot.getLhsBatch().size();
@@ -74,6 +74,8 @@ static std::optional<MatrixProduct> matricesOf(Operation *op) {
     std::swap(columns, last);
   product.columns = r.getDimSize(columns);
   product.inner = r.getDimSize(last);
+  if (ShapedType::isDynamic(product.columns) || ShapedType::isDynamic(product.inner))
+    return std::nullopt;
   if (product.batchAxes) {
     product.matrixRows = ProductSizes::of(op).rows;
     if (product.matrixRows <= 0)
