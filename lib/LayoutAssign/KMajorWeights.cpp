@@ -17,10 +17,10 @@
 // becomes
 //   %w : tensor<64x32x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>
 //
-// Where each channel is a group of its own, neighbours are channels too, and those of all
-// filters lie together: [2, 3, 1, 0].
+// Where each channel is a group of its own, neighbours are channels too: [2, 3, 1, 0].
 //
-// Images have fewer channels than are copied at once: they are filled up to four. Where the
+// Images have fewer channels than are copied at once: they are filled up to four. Where channels
+// are put last, which copies them, they are filled up to whole accesses. Where the
 // window steps over several pixels of a row, as many become one pixel of more channels:
 //
 //   %w : tensor<64x3x7x7xbf16>, strides = [2, 2], of tensor<1x224x224x3xbf16>
@@ -48,14 +48,15 @@
 //   %w : tensor<256x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>, groups = 4
 //
 // That is up to 16 times the multiplications, of a unit that had nothing else to do. A value that
-// is no number or infinite then reaches the results of the groups beside its own.
+// is no number or infinite then reaches the results of the groups beside its own. All groups of odd
+// numbers of channels become one that is filled up, where channels are put last.
 //
 // Products in 32 bits or more stay, unless they have few rows: no matrix unit takes them, and
 // the general form reads either order.
 //
 //===----------------------------------------------------------------------===//
+#include "ConvChannels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Support/WeightTable.h"
 #include <cstring>
@@ -215,11 +216,6 @@ static Weight ofJoinedPixels(const Weight &source, ArrayRef<int64_t> shape, Join
   return {source.dtype, {}, {}, nullptr, std::make_shared<WeightMaker>(WeightMaker{grain, make})};
 }
 
-/// Operands that some matrix unit multiplies.
-static bool isForMatrixUnits(Type x, Type w) {
-  return (x.isInteger(8) && w.isInteger(8)) || (x == w && (x.isF16() || x.isBF16()));
-}
-
 /// Rows of the left operand are known and few: the product is bound by the weights it reads.
 static bool hasFewRows(prim::DotOp op) {
   constexpr int64_t kFew = 8;
@@ -277,15 +273,6 @@ void KMajorWeights::becomeProduct(prim::ConvOp op, Value rows, StringRef suffix)
   op.erase();
 }
 
-/// The extents of `x` that are only known when the program runs.
-static SmallVector<Value> openSizes(OpBuilder &b, Value x) {
-  SmallVector<Value> sizes;
-  for (OpFoldResult extent : prim::dimsOf(b, x.getLoc(), x))
-    if (auto value = dyn_cast<Value>(extent))
-      sizes.push_back(value);
-  return sizes;
-}
-
 void KMajorWeights::multiplyPatches(prim::ConvOp op) {
   constexpr int64_t kGrain = 128; // bits that are copied at once
   auto x = tensorType(op.getX()), w = tensorType(op.getW());
@@ -303,15 +290,11 @@ void KMajorWeights::multiplyPatches(prim::ConvOp op) {
   // [N, h, p, w, q, C] as [N, h, w, C, p, q]; rather from [N, C, h, p, w, q], where x comes from
   // that.
   Value pixels = op.getX();
-  auto turn = pixels.getDefiningOp<prim::TransposeOp>();
-  SmallVector<int64_t> channelsLast{0};
-  llvm::append_range(channelsLast, llvm::seq<int64_t>(2, x.getRank()));
-  channelsLast.push_back(1);
-  bool isTurned = turn && turn.getPermutation() == ArrayRef(channelsLast);
-  if (isTurned)
+  prim::TransposeOp turn = turnOf(op);
+  if (turn)
     pixels = turn.getX();
   SmallVector<int64_t> cut{x.getDimSize(0)}, rows{x.getDimSize(0)}, order{0}, inner;
-  if (isTurned)
+  if (turn)
     cut.push_back(w.getDimSize(1));
   for (auto [extent, taps] : llvm::zip(image, window)) {
     if (ShapedType::isDynamic(extent) || extent % taps != 0)
@@ -321,9 +304,9 @@ void KMajorWeights::multiplyPatches(prim::ConvOp op) {
     cut.append({extent / taps, taps});
     rows.push_back(extent / taps);
   }
-  order.push_back(isTurned ? 1 : int64_t(cut.size()));
+  order.push_back(turn ? 1 : int64_t(cut.size()));
   order.append(inner);
-  if (!isTurned)
+  if (!turn)
     cut.push_back(w.getDimSize(1));
   rows.push_back(w.getNumElements() / w.getDimSize(0));
   OpBuilder b(op);
@@ -336,34 +319,6 @@ void KMajorWeights::multiplyPatches(prim::ConvOp op) {
   becomeProduct(op, prim::ReshapeOp::create(b, op.getLoc(), x.clone(rows), patches, open),
                 ".patches");
 }
-
-/// The input of a convolution with zeros for the channels that it lacks.
-static Value withChannels(prim::ConvOp op, int64_t channels) {
-  OpBuilder b(op);
-  Value x = op.getX();
-  SmallVector<int64_t> shape(tensorType(x).getShape()), none(shape.size(), 0);
-  shape.back() = channels;
-  auto type = tensorType(x).clone(shape);
-  auto scalar = RankedTensorType::get({}, type.getElementType());
-  Value zero =
-      prim::ConstantOp::create(b, op.getLoc(), scalar, cast<ElementsAttr>(b.getZeroAttr(scalar)));
-  return prim::PadOp::create(b, op.getLoc(), type, x, zero, ValueRange(), openSizes(b, x), none,
-                             none);
-}
-
-/// How many neighbouring groups become one.
-static int64_t groupsTogether(prim::ConvOp op) {
-  constexpr int64_t kFewest = 4, kTogether = 64; // channels
-  auto x = tensorType(op.getX()), w = tensorType(op.getW());
-  int64_t channels = w.getDimSize(1), groups = op.getGroups();
-  bool joins = channels >= kFewest && channels < kTogether && kTogether % channels == 0 &&
-               isa<FloatType>(x.getElementType()) &&
-               isForMatrixUnits(x.getElementType(), w.getElementType());
-  int64_t together = joins ? std::min(kTogether / channels, groups) : 1;
-  return groups % together == 0 ? together : 1;
-}
-
-constexpr int64_t kFewChannels = 4;
 
 /// The axes of a window, between the filters and their channels.
 static prim::AxisOrderAttr windowFirst(RankedTensorType w) {
@@ -422,7 +377,9 @@ void KMajorWeights::reorder(prim::ConvOp op) {
   bool fills = op.getGroups() == 1 && taps > 1 && channels < kFewChannels &&
                isForMatrixUnits(x.getElementType(), w.getElementType());
   int64_t together = groupsTogether(op), ofGroup = filters / int64_t(op.getGroups());
-  int64_t filled = fills ? kFewChannels : channels * together;
+  int64_t joined = channels * together;
+  int64_t whole = together == int64_t(op.getGroups()) ? wholeChannels(op, joined) : joined;
+  int64_t filled = fills ? kFewChannels : whole;
   // The window's axes, with the filters and channels around them.
   SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(2, w.getRank()));
   order.push_back(1);
@@ -432,6 +389,8 @@ void KMajorWeights::reorder(prim::ConvOp op) {
   auto type = RankedTensorType::get(shape, w.getElementType(),
                                     prim::AxisOrderAttr::get(op.getContext(), order));
   std::string suffix = together > 1 ? ".groups" + std::to_string(op.getGroups()) : ".taps";
+  if (whole > joined)
+    suffix = ".filled" + std::to_string(op.getGroups());
   op.getWMutable().assign(derived(op.getW(), suffix, type, [&](const Weight &source) {
     return transposed(source, isDepthwise ? Matrices{filters, taps, filters}
                                           : Matrices{channels, taps, filled, ofGroup, together});
@@ -439,6 +398,8 @@ void KMajorWeights::reorder(prim::ConvOp op) {
   op.setGroups(op.getGroups() / together);
   if (fills)
     op.getXMutable().assign(withChannels(op, filled));
+  else if (whole > joined)
+    op.getXMutable().assign(withChannels(op, whole, turnOf(op)));
 }
 
 namespace {

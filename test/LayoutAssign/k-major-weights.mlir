@@ -75,6 +75,40 @@ func.func @image(%x: tensor<?x9x9x3xbf16>) -> tensor<?x5x5x8xf32> {
   return %0 : tensor<?x5x5x8xf32>
 }
 
+// Where channels are put last they are filled up to whole accesses before that, of 16 and of 8 bits, and odd ones of all groups
+// together; not where they lie last already, are few and even, or where no matrix unit multiplies them.
+// CHECK-LABEL: func @turned
+// CHECK-DAG: %[[W:.*]] = prim.weight "t.filled1" : tensor<8x32x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>
+// CHECK-DAG: %[[P:.*]] = prim.pad %arg0, {{.*}} -> tensor<?x32x9x9xbf16>
+// CHECK-DAG: %[[X:.*]] = prim.transpose %[[P]] [0, 2, 3, 1]
+// CHECK-DAG: %[[T:.*]] = prim.weight "t.taps" : tensor<8x30x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>
+// CHECK: prim.conv %[[X]], %[[W]]
+// CHECK: prim.conv %arg1, %[[T]]
+// CHECK: prim.weight "u.filled1" : tensor<8x32x3x3xi8, #prim.axis_order<[0, 2, 3, 1]>>
+// CHECK: prim.weight "v.taps" : tensor<8x30x3x3xf32, #prim.axis_order<[0, 2, 3, 1]>>
+// CHECK: prim.weight "e.taps" : tensor<8x20x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>
+// CHECK: prim.weight "o.filled2" : tensor<8x32x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>
+// CHECK: prim.conv {{.*}} groups = 1 : i64
+func.func @turned(%x: tensor<?x30x9x9xbf16>, %z: tensor<1x9x9x30xbf16>, %i: tensor<1x30x9x9xi8>, %f: tensor<1x30x9x9xf32>, %s: tensor<1x20x9x9xbf16>) -> (tensor<?x7x7x8xf32>, tensor<1x7x7x8xf32>, tensor<1x7x7x8xi32>, tensor<1x7x7x8xf32>, tensor<1x7x7x8xf32>, tensor<?x7x7x8xf32>) {
+  %n = prim.dim %x, 0 : tensor<?x30x9x9xbf16>
+  %w = prim.weight "t" : tensor<8x30x3x3xbf16>
+  %a = prim.transpose %x [0, 2, 3, 1] : (tensor<?x30x9x9xbf16>) -> tensor<?x9x9x30xbf16>
+  %0 = prim.conv %a, %w sizes(%n) {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<?x9x9x30xbf16>, tensor<8x30x3x3xbf16>, index) -> tensor<?x7x7x8xf32>
+  %1 = prim.conv %z, %w sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x9x9x30xbf16>, tensor<8x30x3x3xbf16>) -> tensor<1x7x7x8xf32>
+  %u = prim.weight "u" : tensor<8x30x3x3xi8>
+  %b = prim.transpose %i [0, 2, 3, 1] : (tensor<1x30x9x9xi8>) -> tensor<1x9x9x30xi8>
+  %2 = prim.conv %b, %u sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x9x9x30xi8>, tensor<8x30x3x3xi8>) -> tensor<1x7x7x8xi32>
+  %v = prim.weight "v" : tensor<8x30x3x3xf32>
+  %c = prim.transpose %f [0, 2, 3, 1] : (tensor<1x30x9x9xf32>) -> tensor<1x9x9x30xf32>
+  %3 = prim.conv %c, %v sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x9x9x30xf32>, tensor<8x30x3x3xf32>) -> tensor<1x7x7x8xf32>
+  %e = prim.weight "e" : tensor<8x20x3x3xbf16>
+  %d = prim.transpose %s [0, 2, 3, 1] : (tensor<1x20x9x9xbf16>) -> tensor<1x9x9x20xbf16>
+  %4 = prim.conv %d, %e sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x9x9x20xbf16>, tensor<8x20x3x3xbf16>) -> tensor<1x7x7x8xf32>
+  %o = prim.weight "o" : tensor<8x15x3x3xbf16>
+  %5 = prim.conv %a, %o sizes(%n) {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 2 : i64} : (tensor<?x9x9x30xbf16>, tensor<8x15x3x3xbf16>, index) -> tensor<?x7x7x8xf32>
+  return %0, %1, %2, %3, %4, %5 : tensor<?x7x7x8xf32>, tensor<1x7x7x8xf32>, tensor<1x7x7x8xi32>, tensor<1x7x7x8xf32>, tensor<1x7x7x8xf32>, tensor<?x7x7x8xf32>
+}
+
 // Groups of few channels become one of 64, or of all that there are; in 16 bits, and where no group
 // is left over.
 // CHECK-LABEL: func @groups

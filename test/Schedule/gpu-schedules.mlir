@@ -511,3 +511,17 @@ func.func @sums_over_rows(%v: tensor<1x4096xf32>, %m: tensor<4096x4096xf32>, %x:
   } -> tensor<1x4096xf32>
   return
 }
+
+// What a transpose reads may be filled up behind.
+// CHECK-LABEL: @filled
+// CHECK: sm_90a = <form = transpose,
+func.func @filled(%x: tensor<8x100x3136xbf16>) -> tensor<8x3136x104xbf16> {
+  %0 = kernel.launch loop "pad_transpose" ins(%x : tensor<8x100x3136xbf16>) sizes() {
+  ^bb0(%a: tensor<8x100x3136xbf16>):
+    %z = prim.constant dense<0.0> : tensor<bf16>
+    %p = prim.pad %a, %z low [0, 0, 0]() interior [0, 0, 0] sizes() : (tensor<8x100x3136xbf16>, tensor<bf16>) -> tensor<8x104x3136xbf16>
+    %t = prim.transpose %p [0, 2, 1] : (tensor<8x104x3136xbf16>) -> tensor<8x3136x104xbf16>
+    kernel.yield %t : tensor<8x3136x104xbf16>
+  } -> tensor<8x3136x104xbf16>
+  return %0 : tensor<8x3136x104xbf16>
+}

@@ -107,6 +107,21 @@ TEST_CASE("transposes by vectors: tails of tiles, types side by side") {
       {random(DType::BF16, {64, 40}), random(DType::F32, {64, 40}), random(DType::BF16, {40, 64})});
 }
 
+TEST_CASE("transposes of what is filled up: in vectors, and one by one") {
+  for (const char *columns : {"72", "45"}) {
+    std::string end = std::string(columns) + "xbf16>", x = "tensor<2x50x" + end,
+                filled = "tensor<2x56x" + end, y = std::string("tensor<2x") + columns + "x56xbf16>";
+    check(function("%x: " + x, y,
+                   R"(
+      %z = prim.constant dense<1.0> : tensor<bf16>
+      %p = prim.pad %x, %z low [0, 0, 0]() interior [0, 0, 0] sizes() : ()" +
+                       x + ", tensor<bf16>) -> " + filled + R"(
+      %y = prim.transpose %p [0, 2, 1] : ()" +
+                       filled + ") -> " + y),
+          {random(DType::BF16, {2, 50, std::stoi(columns)})});
+  }
+}
+
 TEST_CASE("loops: the channels of a pixel are written at once") {
   check(function("%x: tensor<2x3x128x112xf32>", "tensor<2x128x112x4xbf16>", R"(
     %0 = prim.cast %x : (tensor<2x3x128x112xf32>) -> tensor<2x3x128x112xbf16>

@@ -289,8 +289,9 @@ def KMajorWeightsPass : Tcc_Pass<"tcc-layout-k-major-weights"> {
     products in 8 or 16 bits, or of few rows, are put in that order when the artefact is written and not in every
     run. A convolution of single points is a product of its pixels, and becomes one, as one of few
     channels whose windows do not overlap becomes a product of patches; the filters of other channels-last convolutions lie window first, then channels, in any type. Fewer than four
-    channels are filled up with zeros where matrix units multiply them, and neighbouring groups of
-    few channels become one of 64 whose filters are zero at each other's channels.
+    channels are filled up with zeros where matrix units multiply them, and others to whole accesses
+    where a transpose puts them last. Neighbouring groups of few channels become one of 64 whose
+    filters are zero at each other's channels.
 
     ```mlir before -tcc-test-fill-weights
     func.func @f(%x: tensor<8x24xbf16>) -> tensor<8x64xf32> {

@@ -21,14 +21,29 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
+/// Whether `v` is an argument with more of the same behind the last index of axes that do not lie
+/// together in memory.
+static bool isFilledUp(Value v) {
+  auto pad = v.getDefiningOp<prim::PadOp>();
+  return pad && isa<BlockArgument>(pad.getX()) && pad.getLows().empty() &&
+         llvm::all_of(pad.getStaticLow(), [](int64_t low) { return low == 0; }) &&
+         llvm::all_of(pad.getInterior(), [](int64_t between) { return between == 0; }) &&
+         tensorType(pad.getX()).getShape().back() == tensorType(v).getShape().back();
+}
+
 std::optional<TransposedOperand> device::transposedOperand(kernel::LaunchOp launch) {
   TransposedOperand found{};
   auto space = cast<RankedTensorType>(launch.getResultTypes()[0]);
   for (Operation &op : launch.getBody().front().without_terminator()) {
     auto transpose = dyn_cast<prim::TransposeOp>(op);
     if (!transpose) {
-      // Everything else is computed at the point itself, does not lie across or is no tensor.
-      if (!prim::isElementwise(&op) && !isa<prim::ConstantOp, prim::BroadcastOp, prim::DimOp>(op))
+      // Everything else is computed at the point itself, does not lie across, is no tensor or part
+      // of what a transpose reads.
+      bool isRead = isa<prim::PadOp>(op) && llvm::all_of(op.getUsers(), [](Operation *user) {
+                      return isa<prim::TransposeOp>(user);
+                    });
+      if (!isRead && !prim::isElementwise(&op) &&
+          !isa<prim::ConstantOp, prim::BroadcastOp, prim::DimOp>(op))
         return std::nullopt;
       continue;
     }
@@ -39,7 +54,7 @@ std::optional<TransposedOperand> device::transposedOperand(kernel::LaunchOp laun
         (!found.operands.empty() && found.axis != across))
       return std::nullopt;
     // What a transpose reads is at another point than the results.
-    if (!isa<BlockArgument>(transpose.getX()))
+    if (!isa<BlockArgument>(transpose.getX()) && !isFilledUp(transpose.getX()))
       return std::nullopt;
     found.axis = across;
     found.operands.push_back(transpose);
