@@ -117,5 +117,5 @@ Value WgmmaTileEmitter::placeOfSum(unsigned i) {
   Value column = add(mul(shr(warp, 1), TurnedLane::sliceColumns),
                      add(mul(add(mul(band(warp, 1), 2), c(i % 4 / 2)), 4),
                          add(mul(shr(lane, 4), 16), band(shr(lane, 2), 3))));
-  return add(mul(row, t.sumPitch()), mul(column, 4));
+  return add(mul(row, sumPitch()), mul(column, 4));
 }

@@ -25,14 +25,14 @@ void WgmmaTileEmitter::leave(Value sums) {
     return;
   }
   Value row = add(mul(shr(tid, 5), 16), shr(lane, 2));
-  Value place = bytesBehind(shared, add(mul(row, t.sumPitch()), mul(band(lane, 3), 8)));
+  Value place = bytesBehind(shared, add(mul(row, sumPitch()), mul(band(lane, 3), 8)));
   auto pair = VectorType::get({2}, instruction.sum());
   for (unsigned i = 0; i < t.columns / 2; i += 2) {
     Value two = vector::FromElementsOp::create(
         b, pair,
         ValueRange{LLVM::ExtractValueOp::create(b, sums, int64_t(i)),
                    LLVM::ExtractValueOp::create(b, sums, int64_t(i) + 1)});
-    int64_t offset = int64_t(i / 4) * 32 + (i % 4 / 2) * 8 * int64_t(t.sumPitch());
+    int64_t offset = int64_t(i / 4) * 32 + (i % 4 / 2) * 8 * int64_t(sumPitch());
     LLVM::StoreOp::create(b, two, bytesBehind(place, c(offset)), 8);
   }
 }
@@ -58,10 +58,8 @@ void WgmmaTileEmitter::leaveCluster() {
 SmallVector<Value> WgmmaTileEmitter::totalsOf(Value unit) {
   unsigned wide = std::min(lanes, 4u);
   auto type = VectorType::get({wide}, instruction.sum());
-  Value across = c(t.columns / lanes);
-  Value row = arith::DivUIOp::create(b, unit, across),
-        place = arith::RemUIOp::create(b, unit, across);
-  Value offset = add(mul(row, t.sumPitch()), mul(place, int64_t(lanes) * 4));
+  auto [row, run] = inTile(unit);
+  Value offset = add(mul(row, sumPitch()), mul(run, int64_t(lanes) * 4));
   SmallVector<Value> totals;
   for (unsigned i = 0; i < lanes; i += wide) {
     Value total;
@@ -78,19 +76,25 @@ SmallVector<Value> WgmmaTileEmitter::totalsOf(Value unit) {
   return totals;
 }
 
+/// The row and the run of columns of a unit: neighbouring threads have those that lie together in
+/// the result.
+std::pair<Value, Value> WgmmaTileEmitter::inTile(Value unit) {
+  Value together = c(alongRows ? t.rows : t.columns / lanes);
+  Value far = div(unit, together), near = rem(unit, together);
+  return alongRows ? std::pair(near, far) : std::pair(far, near);
+}
+
 /// The first row and column of a unit, which may lie past the result's edges.
 std::pair<Value, Value> WgmmaTileEmitter::placeOf(Value unit) {
-  Value across = c(t.columns / lanes);
-  Value row = toIndex(add(firstRow, arith::DivUIOp::create(b, unit, across)));
-  Value ofTile = mul(arith::RemUIOp::create(b, unit, across), int64_t(lanes));
-  return {row, toIndex(add(firstColumn, ofTile))};
+  auto [row, run] = inTile(unit);
+  return {toIndex(add(firstRow, row)), toIndex(add(firstColumn, mul(run, int64_t(lanes))))};
 }
 
 /// Of how many of a thread's units an operand is read early: once where all have the same columns,
 /// and of all or none, where registers have no room.
 int64_t WgmmaTileEmitter::earlyUnits(const EarlyOperand &operand) {
   constexpr int64_t kMost = 4;
-  if (operand.isPerColumn && round() % (t.columns / lanes) == 0)
+  if (operand.isPerColumn && !alongRows && round() % (t.columns / lanes) == 0)
     return 1;
   auto count = int64_t(llvm::divideCeil(units(), round()));
   return count <= kMost ? count : 0;
@@ -198,17 +202,20 @@ void WgmmaTileEmitter::finish() {
   }
 }
 
-/// Neighbouring columns that a thread finishes: they lie together, unless a permuted result has
-/// something else there, and all threads have some.
-unsigned WgmmaTileEmitter::widestRun() {
-  constexpr int64_t kMost = 8;
-  bool keepsColumns = llvm::all_of(f.yield().getValues(), [](Value v) {
+/// Whether a permuted result has something else than columns beside each other.
+bool WgmmaTileEmitter::liesAlongRows() {
+  return !llvm::all_of(f.yield().getValues(), [](Value v) {
     auto transpose = v.getDefiningOp<prim::TransposeOp>();
     return !transpose ||
            transpose.getPermutation().back() + 1 == int64_t(transpose.getPermutation().size());
   });
+}
+
+/// Neighbouring columns that a thread finishes: they lie together, and all threads have some.
+unsigned WgmmaTileEmitter::widestRun() {
+  constexpr int64_t kMost = 8;
   int64_t columns = m.window ? m.window->filtersOfGroup : m.columns;
-  int64_t run = keepsColumns ? std::min(kMost, columns & -columns) : 1;
+  int64_t run = alongRows ? 1 : std::min(kMost, columns & -columns);
   int64_t ofThread = int64_t(t.rows) * t.columns / (int64_t(split) * t.multiplying());
   while (run > 2 && run > ofThread)
     run /= 2;

@@ -182,6 +182,7 @@ Value WgmmaTileEmitter::multiplyAll() {
 }
 
 void WgmmaTileEmitter::run() {
+  alongRows = liesAlongRows();
   lanes = widestRun();
   prepare();
   Value fetches = equal(warp, c(t.multiplying() / GpuArch::warp));

@@ -59,11 +59,18 @@ private:
   void leaveCluster();
   llvm::SmallVector<Value> totalsOf(Value unit);
   std::pair<Value, Product::Finished> finished(Value unit, llvm::ArrayRef<Value> totals);
+  bool liesAlongRows();
   unsigned widestRun();
+  /// Bytes from a row of sums to the next. Where neighbouring threads take them along rows, no more
+  /// than two of a warp meet in a bank.
+  unsigned sumPitch() const {
+    return alongRows && !t.turned ? t.sumPitch() / 128 * 128 + 8 : t.sumPitch();
+  }
   int64_t units() const { return int64_t(t.rows) * t.columns / lanes; }
   /// Units that the threads of all blocks of a tile finish at once.
   int64_t round() const { return int64_t(split) * t.multiplying(); }
   Value unitAt(int64_t first) { return add(add(tid, mul(rank, t.multiplying())), c(first)); }
+  std::pair<Value, Value> inTile(Value unit);
   std::pair<Value, Value> placeOf(Value unit);
   /// What follows the product reads, and is on its way before the sums are done.
   struct EarlyOperand {
@@ -90,6 +97,7 @@ private:
   Value rows, endRow; ///< of the result, and behind those that the block stores, index
   std::optional<RowTiles> rowTiles;
   std::optional<LeftSlices> leftSlices; ///< not of windows
+  bool alongRows = false;               ///< neighbours of the result are rows
   unsigned lanes = 1;                   ///< neighbouring columns that a thread finishes
   llvm::SmallVector<EarlyOperand> earlyOperands;
   llvm::SmallVector<Value> earlyValues; ///< as earlyTypes
