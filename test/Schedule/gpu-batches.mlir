@@ -48,3 +48,21 @@ func.func @open(%x: tensor<?x1000x512xbf16>, %w: tensor<?x512x1024xbf16>) -> ten
   } -> tensor<?x1000x1024xbf16>
   return %0 : tensor<?x1000x1024xbf16>
 }
+
+// Left operands that lie across, of 16 bits and of whole accesses.
+// CHECK-LABEL: @across
+// CHECK: sm_80 = <form = mma, {{.*}}>, sm_90a = <form = wgmma,
+// CHECK: sm_90a = <form = mma,
+func.func @across(%x: tensor<512x1024xbf16>, %w: tensor<512x768xbf16>, %z: tensor<512x1020xbf16>) -> (tensor<1024x768xbf16>, tensor<1020x768xbf16>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<512x1024xbf16>, tensor<512x768xbf16>) sizes() {
+  ^bb0(%a: tensor<512x1024xbf16>, %b: tensor<512x768xbf16>):
+    %d = prim.dot %a, %b batch [] x [] contract [0] x [0] : (tensor<512x1024xbf16>, tensor<512x768xbf16>) -> tensor<1024x768xbf16>
+    kernel.yield %d : tensor<1024x768xbf16>
+  } -> tensor<1024x768xbf16>
+  %1 = kernel.launch contraction "dot" ins(%z, %w : tensor<512x1020xbf16>, tensor<512x768xbf16>) sizes() {
+  ^bb0(%a: tensor<512x1020xbf16>, %b: tensor<512x768xbf16>):
+    %d = prim.dot %a, %b batch [] x [] contract [0] x [0] : (tensor<512x1020xbf16>, tensor<512x768xbf16>) -> tensor<1020x768xbf16>
+    kernel.yield %d : tensor<1020x768xbf16>
+  } -> tensor<1020x768xbf16>
+  return %0, %1 : tensor<1024x768xbf16>, tensor<1020x768xbf16>
+}

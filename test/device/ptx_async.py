@@ -381,8 +381,8 @@ def operand_rows(shared, descriptor, rows, transposed, kind):
 def multiply(threads, columns, sums, left, right, adds, transposed, kinds):
     """64 rows by `columns`: lane 4 r + c of a warp has columns 8 j + 2 c and the next of rows r and r + 8 of its 16."""
     shared = threads[0].block.shared
-    rows = operand_rows(shared, left, 64, False, kinds[0]) if isinstance(left, int) else left
-    across = operand_rows(shared, right, columns, transposed, kinds[1])
+    rows = operand_rows(shared, left, 64, transposed[0], kinds[0]) if isinstance(left, int) else left
+    across = operand_rows(shared, right, columns, transposed[1], kinds[1])
     (warp, lane), (block, i) = divmod(np.arange(GROUP)[:, None], WARP), divmod(np.arange(columns // 2), 4)
     with np.errstate(all="ignore"):
         total = (rows @ across.T)[warp * 16 + lane // 4 + 8 * (i // 2), block * 8 + lane % 4 * 2 + i % 2]
@@ -423,7 +423,8 @@ def asynchronous(machine, number, parts, operands, group_of):
     sums, kinds = names(operands[0]), parts[-2:]
     words = machine.values(operands[1]) if operands[1][0] == "{" else None
     left, right, adds = (machine.value(operand) for operand in (operands[1].strip("{}").split(",")[0], *operands[2:4]))
-    transposed = ELEMENTS[kinds[0]][0] == np.uint16 and bool(int(operands[-1]))  # others have no such operand
+    halves = ELEMENTS[kinds[0]][0] == np.uint16  # others have no such operands
+    transposed = halves and words is None and bool(int(operands[-2])), halves and bool(int(operands[-1]))
 
     def rows_of(threads):
         wide = ELEMENTS[kinds[0]][0] == np.uint32  # a word is an element, not two neighbours

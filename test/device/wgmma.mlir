@@ -153,3 +153,15 @@ func.func @batch_open(%a: tensor<?x100x136xbf16>, %w: tensor<?x136x72xbf16>) -> 
   %y = prim.dot %a, %w batch [0] x [0] contract [2] x [1] : (tensor<?x100x136xbf16>, tensor<?x136x72xbf16>) -> tensor<?x100x72xbf16>
   return %y : tensor<?x100x72xbf16>
 }
+// Left operands that lie across, with tails of everything, by rows and by columns of the right one, and of a batch.
+func.func @left_across(%a: tensor<136x200xbf16>, %w: tensor<136x72xbf16>, %c: tensor<72xf32>) -> tensor<200x72xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 384, rows = 128, columns = 64, shared_bytes = 232448, most_blocks = 2, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 384, row_threads = 128, kept = 2, rows = 128, columns = 64, shared_bytes = 232448, most_blocks = 132, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 512, rows = 192, columns = 64, shared_bytes = 232448, most_blocks = 2, index_bits = 32>]} {
+  %0 = prim.dot %a, %w batch [] x [] contract [0] x [0] : (tensor<136x200xbf16>, tensor<136x72xbf16>) -> tensor<200x72xf32>
+  %1 = prim.broadcast %c axes [1] sizes() : (tensor<72xf32>) -> tensor<200x72xf32>
+  %2 = prim.add %0, %1 : (tensor<200x72xf32>, tensor<200x72xf32>) -> tensor<200x72xf32>
+  %y = prim.cast %2 : (tensor<200x72xf32>) -> tensor<200x72xbf16>
+  return %y : tensor<200x72xbf16>
+}
+func.func @left_across_batch(%a: tensor<3x72x104xf16>, %w: tensor<3x80x72xf16>) -> tensor<3x104x80xf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 384, rows = 128, columns = 64, shared_bytes = 232448, most_blocks = 2, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 384, row_threads = 128, kept = 2, rows = 128, columns = 64, shared_bytes = 232448, most_blocks = 132, index_bits = 32>]} {
+  %y = prim.dot %a, %w batch [0] x [0] contract [1] x [2] : (tensor<3x72x104xf16>, tensor<3x80x72xf16>) -> tensor<3x104x80xf16>
+  return %y : tensor<3x104x80xf16>
+}

@@ -63,3 +63,16 @@ func.func @tf32_turned_batch_ends(%a: tensor<2x50x260xf32>, %w: tensor<2x260x68x
   %y = prim.dot %a, %w batch [0] x [0] contract [2] x [1] : (tensor<2x50x260xf32>, tensor<2x260x68xf32>) -> tensor<2x50x68xf32>
   return %y : tensor<2x50x68xf32>
 }
+// A result whose rows lie together.
+func.func @turned_result(%a: tensor<2x40x136xbf16>, %w: tensor<72x136xbf16>, %c: tensor<72xbf16>) -> tensor<2x72x40xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 160, vectors = 3, rows = 64, columns = 40, shared_bytes = 41008, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 288, vectors = 2, rows = 128, columns = 24, shared_bytes = 39968, split = 2, index_bits = 32>]} {
+  %0 = prim.dot %a, %w batch [] x [] contract [2] x [1] : (tensor<2x40x136xbf16>, tensor<72x136xbf16>) -> tensor<2x40x72xbf16>
+  %1 = prim.broadcast %c axes [2] sizes() : (tensor<72xbf16>) -> tensor<2x40x72xbf16>
+  %2 = prim.add %0, %1 : (tensor<2x40x72xbf16>, tensor<2x40x72xbf16>) -> tensor<2x40x72xbf16>
+  %y = prim.transpose %2 [0, 2, 1] : (tensor<2x40x72xbf16>) -> tensor<2x72x40xbf16>
+  return %y : tensor<2x72x40xbf16>
+}
+// Left operands that lie across.
+func.func @left_across(%a: tensor<2x136x104xbf16>, %w: tensor<2x136x72xbf16>) -> tensor<2x104x72xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 160, vectors = 2, rows = 64, columns = 64, shared_bytes = 33824, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 288, vectors = 2, rows = 128, columns = 64, shared_bytes = 50208, split = 2, index_bits = 32>]} {
+  %y = prim.dot %a, %w batch [0] x [0] contract [1] x [1] : (tensor<2x136x104xbf16>, tensor<2x136x72xbf16>) -> tensor<2x104x72xbf16>
+  return %y : tensor<2x104x72xbf16>
+}

@@ -38,7 +38,7 @@ class EmulatedLaunches(ToolTest):
         result = self.emulated("--seeds", "2")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         for name in ("conv_same", "conv_groups", "dot", "dot_three", "dot_three_residual", "batch_kn", "batch_nk",
-                     "batch_ends", "batch_ends_nk"):
+                     "batch_ends", "batch_ends_nk", "batch_open", "left_across", "left_across_batch"):
             self.assertIn(name, result.stdout)
 
     def test_turns(self):
@@ -67,6 +67,8 @@ class EmulatedLaunches(ToolTest):
         self.assertIn("tf32_turned_k0_dot_add.wgmma_96x128", result.stdout)
         self.assertIn("tf32_turned_batch_k0_dot.wgmma_32x64_split3", result.stdout)
         self.assertIn("tf32_turned_batch_ends_k0_dot.wgmma_32x64_split3", result.stdout)
+        self.assertIn("turned_result_k0_dot_add_transpose.wgmma_128x24_split2", result.stdout)
+        self.assertIn("left_across_k0_dot.wgmma_128x64_split2", result.stdout)
         self.assertIn("batch_ends_k0_dot_add.wgmma_64x64_split2", result.stdout)
         # Sums that are read before all blocks of the cluster have left theirs, and shared memory that ends too early.
         kernel = self.work / "packed/k2.ptx"

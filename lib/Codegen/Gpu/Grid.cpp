@@ -337,6 +337,14 @@ SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launc
     OpFoldResult inner = b.getIndexAttr(product.inner), columns = b.getIndexAttr(product.columns);
     maps.push_back(
         {false, product.leftRows.getArgNumber(), {rows, inner}, {s.getRows(), MatrixTile::depth}});
+    if (product.leftAcross) {
+      maps.back().extents = {inner, extents.rows};
+      maps.back().box = {MatrixTile::depth, MatrixTile::sliceColumns};
+      if (product.batchAxes) {
+        maps.back().extents.insert(maps.back().extents.begin(), extents.batch);
+        maps.back().box.insert(maps.back().box.begin(), 1);
+      }
+    }
     unsigned right = product.right.getArgNumber();
     int64_t units = product.elementUnits();
     if (product.rightByColumns)

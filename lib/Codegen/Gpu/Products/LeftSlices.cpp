@@ -27,6 +27,13 @@ Value LeftSlices::bytes(Value firstRow) {
 }
 
 void LeftSlices::copy(Value to, Value k, Value firstRow, Value barrier) {
+  if (tiles.areAcross()) {
+    constexpr int64_t kSlice = MatrixTile::sliceColumns;
+    for (int64_t i = 0; i < tiles.height(); i += kSlice)
+      copyBox(b, bytesBehind(to, c(i * kRowBytes)), whole,
+              tiles.acrossAt(firstRow, add(firstRow, c(i)), k), barrier);
+    return;
+  }
   if (!part)
     return copyBox(b, to, whole, {k, firstRow}, barrier);
   Value end = rowsOfBoxes(firstRow);

@@ -62,10 +62,17 @@ static std::optional<MatrixProduct> matricesOf(Operation *op) {
   auto rowAxes = static_cast<unsigned>(l.getRank() - 1);
   MatrixProduct product{op, left, leftRows, right, rowAxes, true, 0, 0, 0};
   auto dot = dyn_cast<prim::DotOp>(op);
-  if (!dot || dot.getLhsContract() != ArrayRef<int64_t>{l.getRank() - 1} ||
-      dot.getRhsContract().size() != 1 || !batchComesFirst(dot))
+  if (!dot || dot.getLhsContract().size() != 1 || dot.getRhsContract().size() != 1 ||
+      !batchComesFirst(dot))
     return std::nullopt;
   product.batchAxes = dot.getLhsBatch().size();
+  if (dot.getLhsContract()[0] + 1 != l.getRank()) {
+    int64_t rows = ProductSizes::of(op).rows;
+    product.leftAcross = true;
+    if (l.getRank() != product.batchAxes + 2 || rows <= 0 || rows % kPitch ||
+        l.getElementTypeBitWidth() != 16)
+      return std::nullopt;
+  }
   if (r.getRank() != product.batchAxes + 2)
     return std::nullopt;
   int64_t columns = product.batchAxes, last = columns + 1;
@@ -100,8 +107,9 @@ std::optional<MatrixProduct> device::matrixOperands(kernel::LaunchOp launch) {
   product->inner = product->inner * l.getIntOrFloatBitWidth() / 16;
   bool transposes = l.getIntOrFloatBitWidth() == 16 || product->rightByColumns;
   product->turned = !transposes && l.isF32();
+  bool alongInner = !product->leftAcross || product->rightByColumns;
   if (sum != product->instruction(64).sum() || (!transposes && !product->turned) ||
-      product->inner <= 0 || product->inner % kPitch ||
+      product->inner <= 0 || (alongInner && product->inner % kPitch) ||
       (!product->rightByColumns && product->columns * product->elementUnits() % kPitch))
     return std::nullopt;
   return product;
@@ -148,7 +156,7 @@ int64_t MatrixProduct::tilesDown(int64_t rows, unsigned tileRows) const {
 }
 
 bool MatrixProduct::hasPartTile(unsigned tileRows) const {
-  if (window)
+  if (window || leftAcross)
     return false;
   int64_t all = matrixRows ? matrixRows : 1;
   if (!matrixRows)

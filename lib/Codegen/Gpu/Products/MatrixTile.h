@@ -31,6 +31,8 @@ struct MatrixProduct {
   /// has rows of one matrix (RowTiles.h).
   int64_t matrixRows = 0; ///< 0: no batch
   unsigned batchAxes = 0;
+  /// Left is [batch..., k, rows] instead: its rows of memory are what is summed over, of 16 bits.
+  bool leftAcross = false;
   /// Right's rows of memory are what is summed over, and wgmma does not transpose its elements: the
   /// transposes are multiplied in the other order (TurnedWgmma.cpp).
   bool turned = false;
@@ -47,7 +49,7 @@ struct MatrixProduct {
   llvm::SmallVector<mlir::Value> rightAt(mlir::ImplicitLocOpBuilder &b, mlir::Value firstRow,
                                          mlir::Value column, mlir::Value k) const;
   /// The value whose first axes are the rows.
-  mlir::Value rows() const { return window ? mlir::Value(op->getResult(0)) : left; }
+  mlir::Value rows() const { return window || leftAcross ? mlir::Value(op->getResult(0)) : left; }
   int64_t elementUnits() const; ///< of an element of the right operand that lies in rows
   int64_t steps() const;        ///< of the result's sums, MatrixTile::depth units of k each
   WgmmaInstruction instruction(unsigned columns) const;

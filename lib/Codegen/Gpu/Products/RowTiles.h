@@ -15,10 +15,20 @@ class RowTiles : WordArithmetic {
 public:
   /// `rows`: of all matrices, i32.
   RowTiles(KernelFrame &f, const MatrixProduct &product, unsigned tileRows, mlir::Value rows)
-      : WordArithmetic(f), matrixRows(product.matrixRows), ends(product.endsWithinTiles(tileRows)),
-        tileRows(tileRows), rows(rows) {}
+      : WordArithmetic(f), matrixRows(product.matrixRows), across(product.leftAcross),
+        ends(product.endsWithinTiles(tileRows)), tileRows(tileRows), rows(rows) {}
 
   unsigned height() const { return tileRows; }
+  /// Whether rows lie across in memory, where those behind a matrix are zeros.
+  bool areAcross() const { return across; }
+  /// Where a slice of rows that lie across begins in its map: `row` is one of the tile from
+  /// `firstRow` on.
+  llvm::SmallVector<mlir::Value> acrossAt(mlir::Value firstRow, mlir::Value row, mlir::Value k) {
+    if (!matrixRows)
+      return {row, k};
+    Value matrix = matrixOf(firstRow);
+    return {sub(row, mul(matrix, matrixRows)), k, matrix};
+  }
   /// Tiles one below the other.
   mlir::Value count() {
     return ends ? mul(matrixOf(rows), ofMatrix()) : div(add(rows, c(tileRows - 1)), c(tileRows));
@@ -33,13 +43,14 @@ public:
   mlir::Value end(mlir::Value firstRow) {
     return ends ? mul(add(matrixOf(firstRow), c(1)), matrixRows) : rows;
   }
-  /// Which matrix a tile from `firstRow` on is of, if matrices end within tiles.
+  /// Which matrix of a batch a tile from `firstRow` on is of.
   mlir::Value matrixOf(mlir::Value firstRow) { return div(firstRow, c(matrixRows)); }
 
 private:
   int64_t ofMatrix() const { return int64_t(llvm::divideCeil(matrixRows, tileRows)); }
 
   int64_t matrixRows;
+  bool across;
   bool ends; ///< within tiles
   unsigned tileRows;
   mlir::Value rows;

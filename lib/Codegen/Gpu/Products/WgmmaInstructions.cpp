@@ -101,7 +101,7 @@ static Value assembly(ImplicitLocOpBuilder &b, Type type, ValueRange operands, S
 }
 
 Value WgmmaInstruction::multiply(ImplicitLocOpBuilder &b, Value sums, Value left, Value right,
-                                 bool rightByInner, bool isFirst) const {
+                                 bool rightByInner, bool isFirst, bool leftByInner) const {
   auto inner = static_cast<int>(bytes * 8 / element.getIntOrFloatBitWidth());
   return NVVM::WgmmaMmaAsyncOp::create(
       b, sums.getType(), sums, left, right,
@@ -109,7 +109,7 @@ Value WgmmaInstruction::multiply(ImplicitLocOpBuilder &b, Value sums, Value left
       *typeOf(this->right ? this->right : element),
       sum().isF32() ? NVVM::WGMMATypes::f32 : NVVM::WGMMATypes::s32,
       isFirst ? NVVM::WGMMAScaleOut::zero : NVVM::WGMMAScaleOut::one, NVVM::WGMMAScaleIn::one,
-      NVVM::WGMMAScaleIn::one, NVVM::MMALayout::row,
+      NVVM::WGMMAScaleIn::one, leftByInner ? NVVM::MMALayout::row : NVVM::MMALayout::col,
       rightByInner ? NVVM::MMALayout::col : NVVM::MMALayout::row, NVVM::MMAIntOverflowAttr());
 }
 

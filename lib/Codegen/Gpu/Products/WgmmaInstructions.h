@@ -49,7 +49,8 @@ struct WgmmaInstruction {
   /// sums + left * right over 32 bytes of what is summed over; `isFirst`: without the sums. Only
   /// operands of 16 bits may be other than by inner.
   mlir::Value multiply(mlir::ImplicitLocOpBuilder &b, mlir::Value sums, mlir::Value left,
-                       mlir::Value right, bool rightByInner, bool isFirst) const;
+                       mlir::Value right, bool rightByInner, bool isFirst,
+                       bool leftByInner = true) const;
   /// The same with the left operand in registers: four words, of 16 bits of two neighbours, as two
   /// blocks of eight columns of sums lie, of 32 bits of lane 4 r + c rows r and r + 8 at k = c,
   /// then at c + 4. They must not change before the sums have been awaited.

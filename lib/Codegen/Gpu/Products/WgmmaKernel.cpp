@@ -290,14 +290,14 @@ Sums WgmmaEmitter::multiplyStage(ValueRange sums, Place place, bool first) {
   Value rows = t.isShared() ? add(begin, mul(consumer, c(t.parts() * kPart))) : begin;
   SmallVector<WgmmaOperand, 2> left;
   for (unsigned part = 0; part < t.parts(); ++part)
-    left.push_back(WgmmaOperand::at(b, add(rows, c(part * kPart)), kSlice, true));
+    left.push_back(WgmmaOperand::at(b, add(rows, c(part * kPart)), kSlice, !p.leftAcross));
   auto right = WgmmaOperand::at(b, add(begin, c(t.leftBytes())), kSlice, p.rightByColumns);
   Sums all(sums);
   beginChain(b);
   for (int64_t k = 0; k < MatrixTile::depth; k += WgmmaInstruction::bytes / 2)
     for (auto [part, of] : llvm::zip(all, left))
       part = instruction.multiply(b, part, of.step(b, k), right.step(b, k), p.rightByColumns,
-                                  first && k == 0);
+                                  first && k == 0, !p.leftAcross);
   endChain(b);
   return all;
 }

@@ -149,13 +149,13 @@ Value WgmmaTileEmitter::multiplyStage(Value sums, Value stage, Value parity, boo
   Value begin = add(sharedAddress, mul(stage, t.stageBytes()));
   Value group = shr(warp, 2);
   auto left = WgmmaOperand::at(
-      b, add(begin, mul(group, WgmmaTile::groupRows * MatrixTile::depth * 2)), 0, true);
+      b, add(begin, mul(group, WgmmaTile::groupRows * MatrixTile::depth * 2)), 0, !m.leftAcross);
   auto right = WgmmaOperand::at(b, add(begin, c(t.leftBytes())), 64 * MatrixTile::depth * 2,
                                 m.rightByColumns);
   beginChain(b);
   for (unsigned k = 0; k < MatrixTile::depth; k += 16)
     sums = instruction.multiply(b, sums, left.step(b, k), right.step(b, k), m.rightByColumns,
-                                isFirst && k == 0);
+                                isFirst && k == 0, !m.leftAcross);
   endChain(b);
   return sums;
 }
