@@ -341,26 +341,15 @@ void LoopEmitter::emitBlock(const Coords &outer, Value low, Value high) {
   });
 }
 
-/// Vectors of all rows while there are lanes for one, narrower ones after that, then
-/// single points.
+/// Vectors of all rows while there are lanes for one. What is left is one more vector, which does
+/// some points again where that changes nothing and half of it or more is new, else narrower ones,
+/// then single points.
 void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Value high) {
   auto begin = getConstantIntValue(low), end = getConstantIntValue(high);
-  for (unsigned n = lanes; n >= 4; n /= 2) {
-    Value count = f.e.index(n);
-    Value middle =
-        f.e.addIndex(low, f.e.mulIndex(f.e.divIndex(f.e.subIndex(high, low), count), count));
-    auto from = getConstantIntValue(low), to = getConstantIntValue(middle);
-    if (from && from == to) {
-      // What is left, and some points again.
-      int64_t rest = begin && end ? *end - *from : 0;
-      if (rest <= (n > 4 ? n / 2 : 1) || !mayRepeat || *end - *begin < n)
-        continue;
-      low = f.e.index(*end - n);
-      middle = high;
-    }
+  auto vectors = [&](unsigned n, Value from, Value to) {
     f.e.setLanes(n);
-    f.loop(low, middle, n, [&](Value i) {
-      if (middle != high)
+    f.loop(from, to, n, [&](Value i) {
+      if (to != high)
         f.e.bindAligned(i);
       unsigned rows = std::min<int64_t>(blockRows, n);
       for (int64_t block = 0; block < blockRows; block += rows) {
@@ -374,7 +363,21 @@ void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Val
       }
     });
     f.e.setLanes(1);
-    low = middle;
+  };
+  for (unsigned n = lanes; n >= 4; n /= 2) {
+    Value count = f.e.index(n);
+    Value middle =
+        f.e.addIndex(low, f.e.mulIndex(f.e.divIndex(f.e.subIndex(high, low), count), count));
+    auto from = getConstantIntValue(low), to = getConstantIntValue(middle);
+    if (!from || from != to) {
+      vectors(n, low, middle);
+      low = middle;
+    }
+    int64_t rest = begin && end ? *end - *to : 0;
+    if (rest > (n > 4 ? n / 2 : 0) && mayRepeat && *end - *begin >= n) {
+      vectors(n, f.e.index(*end - n), high);
+      return;
+    }
   }
   if (auto from = getConstantIntValue(low); from && from == getConstantIntValue(high))
     return;
