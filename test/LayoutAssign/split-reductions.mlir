@@ -248,3 +248,23 @@ func.func @kept_columns(%x: tensor<28571x7xf32>) -> (tensor<28571x7xf32>, tensor
   %1 = prim.reduce sum %0 [0] : (tensor<28571x7xf32>) -> tensor<7xf32>
   return %0, %1 : tensor<28571x7xf32>, tensor<7xf32>
 }
+
+// Of an open batch too the axes behind one that stays come first, or where they are few the others; and rows of a few
+// elements are lanes.
+// CHECK-LABEL: func @open_batch
+// CHECK: %[[P:.+]] = prim.reduce sum %arg0 [2, 3] : (tensor<?x128x30x30xf32>) -> tensor<?x128xf32>
+// CHECK: prim.reduce sum %[[P]] [0] : (tensor<?x128xf32>) -> tensor<128xf32>
+// CHECK: %[[Q:.+]] = prim.reduce sum %arg1 [0, 1] : (tensor<?x64x40x3xf32>) -> tensor<40x3xf32>
+// CHECK: prim.reduce sum %[[Q]] [1] : (tensor<40x3xf32>) -> tensor<40xf32>
+// CHECK: %[[N:.+]] = prim.dim %arg2, 0
+// CHECK: %[[A:.+]] = prim.slice %arg2 starts [0, 0, 0]() steps [1, 1, 1] sizes(%[[N]]) : (tensor<?x1000x2xf32>) -> tensor<?x1000x1xf32>
+// CHECK: %[[B:.+]] = prim.slice %arg2 starts [0, 0, 1]() steps [1, 1, 1] sizes(%[[N]])
+// CHECK: %[[M:.+]] = prim.maximum %[[A]], %[[B]]
+// CHECK: prim.reshape %[[M]] sizes(%[[N]]) : (tensor<?x1000x1xf32>) -> tensor<?x1000xf32>
+func.func @open_batch(%x: tensor<?x128x30x30xf32>, %y: tensor<?x64x40x3xf32>, %z: tensor<?x1000x2xf32>)
+    -> (tensor<128xf32>, tensor<40xf32>, tensor<?x1000xf32>) {
+  %0 = prim.reduce sum %x [0, 2, 3] : (tensor<?x128x30x30xf32>) -> tensor<128xf32>
+  %1 = prim.reduce sum %y [0, 1, 3] : (tensor<?x64x40x3xf32>) -> tensor<40xf32>
+  %2 = prim.reduce max %z [2] : (tensor<?x1000x2xf32>) -> tensor<?x1000xf32>
+  return %0, %1, %2 : tensor<128xf32>, tensor<40xf32>, tensor<?x1000xf32>
+}

@@ -251,12 +251,13 @@ static bool joinFew(prim::ReduceOp op) {
   constexpr int64_t kFewest = 1 << 8;
   auto type = tensorType(op.getX()), given = tensorType(op.getResult());
   int64_t axis = type.getRank() - 1;
-  if (!type.hasStaticShape() || op.getAxes() != ArrayRef(axis) || type.getDimSize(axis) < 2 ||
-      type.getDimSize(axis) > kFew || given.getNumElements() < kFewest ||
-      !keepsPartsExact(op.getKind(), op.getX()))
+  bool open = !given.hasStaticShape();
+  if (op.getAxes() != ArrayRef(axis) || type.getDimSize(axis) < 2 || type.getDimSize(axis) > kFew ||
+      (!open && given.getNumElements() < kFewest) || !keepsPartsExact(op.getKind(), op.getX()))
     return false;
   OpBuilder b(op);
   Location loc = op.getLoc();
+  SmallVector<Value> sizes = openExtents(b, op.getX());
   SmallVector<int64_t> shape(type.getShape()), steps(shape.size(), 1);
   shape[axis] = 1;
   Value all;
@@ -265,12 +266,12 @@ static bool joinFew(prim::ReduceOp op) {
     SmallVector<int64_t> starts(shape.size(), 0);
     starts[axis] = place;
     Value x = op.getX(); // of what others read as well a slice, lest it be computed twice
-    x = x.hasOneUse() ? cutAlong(b, x, axis, place, 1, seen)
-                      : Value(prim::SliceOp::create(b, loc, type.clone(shape), x, ValueRange{},
-                                                    ValueRange{}, starts, steps));
+    x = x.hasOneUse() && !open ? cutAlong(b, x, axis, place, 1, seen)
+                               : Value(prim::SliceOp::create(b, loc, type.clone(shape), x,
+                                                             ValueRange{}, sizes, starts, steps));
     all = all ? joined(b, loc, op.getKind(), all, x) : x;
   }
-  op.replaceAllUsesWith(prim::ReshapeOp::create(b, loc, given, all, ValueRange{}).getResult());
+  op.replaceAllUsesWith(prim::ReshapeOp::create(b, loc, given, all, sizes).getResult());
   op.erase();
   return true;
 }
@@ -295,14 +296,16 @@ static Cut cutInto(prim::ReduceOp op, int64_t axis, int64_t parts) {
   return cut;
 }
 
-/// Axes on both sides of one that stays.
+/// Axes on both sides of one that stays; some of their extents may be open.
 static Cut cutBetween(prim::ReduceOp op) {
-  constexpr int64_t kFew = 16;
+  constexpr int64_t kFew = 16, kOpen = 64;
   Cut cut{SmallVector<int64_t>(tensorType(op.getX()).getShape()), {}, {}};
   int64_t run = cut.shape.size(), points = 1;
   for (int64_t axis : llvm::reverse(op.getAxes()))
-    if (axis == run - 1)
-      points *= cut.shape[--run];
+    if (axis == run - 1) {
+      --run;
+      points *= ShapedType::isDynamic(cut.shape[run]) ? kOpen : cut.shape[run];
+    }
   for (int64_t axis : op.getAxes())
     ((axis >= run) == (points >= kFew) ? cut.first : cut.second).push_back(axis);
   return cut;
@@ -351,6 +354,8 @@ static std::optional<Cut> cutOpen(prim::ReduceOp op) {
   int64_t kept = axes.front(), inner = 1;
   bool trailing = kept == static_cast<int64_t>(shape.size() - axes.size());
   auto open = [&](int64_t axis) { return ShapedType::isDynamic(shape[axis]); };
+  if (!trailing && axes.size() > 1 && axes.back() + 1 == static_cast<int64_t>(shape.size()))
+    return cutBetween(op);
   if (!trailing || axes.size() < 2 || ShapedType::isDynamicShape(shape.take_front(kept)) ||
       ShapedType::getNumElements(shape.take_front(kept)) >= kEnough || llvm::none_of(axes, open))
     return std::nullopt;

@@ -83,6 +83,7 @@ private:
            formOf(op.getX()) == Form::Other && codegen::periodOf(op, shape.size() - first) > 0;
   }
   bool keepsTogether(Operation *op);
+  bool keepsLast(prim::ReshapeOp op);
 
 public:
   SmallVector<Value> joinedSizes(RankedTensorType type, ValueRange sizes, Value openLength);
@@ -165,11 +166,26 @@ bool Collapse::keepsTogether(Operation *op) {
   return isBefore(take ? take.getAxis() : cast<prim::ConcatOp>(op).getAxis());
 }
 
+/// Whether a reshape changes axes before those alone. All of these are known, so that the one open
+/// extent of those that become one is the same on both sides.
+bool Collapse::keepsLast(prim::ReshapeOp op) {
+  if (!isFull(op.getX()) || !isFull(op.getResult()) ||
+      llvm::count(ArrayRef(shape).drop_front(first), ShapedType::kDynamic) != 1)
+    return false;
+  auto before = [&](Value v) { return tensorType(v).getShape().drop_back(joined()); };
+  return !ShapedType::isDynamicShape(before(op.getX())) &&
+         !ShapedType::isDynamicShape(before(op.getResult()));
+}
+
 bool Collapse::applies(Operation *op) {
   if (isa<kernel::YieldOp>(op) || prim::isElementwise(op))
     return true;
-  // Equal types are equal extents where points are only computed and repeated.
-  if (hasOpenPoints() && !moves(op, Move::Repeat, Move::Constant) && !isa<prim::FromElementsOp>(op))
+  // Equal types are equal extents where points are computed, repeated and summed up.
+  auto reshape = dyn_cast<prim::ReshapeOp>(op);
+  if (reshape && isOpen() && keepsLast(reshape))
+    return true;
+  if (hasOpenPoints() && !moves(op, Move::Repeat, Move::Constant) &&
+      !isa<prim::FromElementsOp, prim::ReduceOp>(op))
     return false;
   // Extents of rows are beside the axes that become one.
   auto isKnown = [&](Value v) {
@@ -191,7 +207,7 @@ bool Collapse::applies(Operation *op) {
     auto dense = dyn_cast<DenseElementsAttr>(constant.getElements());
     return !hasAxes(constant.getResult()) || dense;
   }
-  if (auto reshape = dyn_cast<prim::ReshapeOp>(op))
+  if (reshape)
     return isOpen() ? !isFull(reshape.getX()) && !isFull(reshape.getResult())
                     : isa<BlockArgument>(reshape.getX()) || !isFull(reshape.getX());
   if (moves(op, Move::Position, Move::Transpose, Move::Reverse, Move::Cut, Move::Step,
@@ -236,6 +252,10 @@ void Collapse::apply(Value openLength) {
         broadcast && isOpen() && isFull(broadcast.getResult()))
       broadcast.getSizesMutable().assign(
           joinedSizes(broadcast.getType(), broadcast.getSizes(), openLength));
+    else if (auto reshape = dyn_cast<prim::ReshapeOp>(op);
+             reshape && isOpen() && isFull(reshape.getResult()))
+      reshape.getSizesMutable().assign(
+          joinedSizes(reshape.getType(), reshape.getSizes(), openLength));
     else if (auto transpose = dyn_cast<prim::TransposeOp>(op);
              transpose && formOf(transpose.getX()) != Form::Other)
       transpose.setPermutation(

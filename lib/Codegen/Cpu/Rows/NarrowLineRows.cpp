@@ -47,6 +47,7 @@ private:
   void bindPoints();
   void planLines();
   Memory scratch(int64_t elements, Type element);
+  Memory flattened(const Memory &memory);
   Value flat();
   Coords at(RankedTensorType type);
   Coords atScratch() { return {Coord::affine(f.e.index(here.offset), 1)}; }
@@ -94,6 +95,14 @@ Memory LinesEmitter::scratch(int64_t elements, Type element) {
   Type pointer = LLVM::LLVMPointerType::get(f.b.getContext());
   Value count = arith::ConstantOp::create(f.b, f.b.getI64IntegerAttr(elements));
   return {LLVM::AllocaOp::create(f.b, pointer, element, count, 64), {f.e.index(elements)}, element};
+}
+
+/// All of it as one axis.
+Memory LinesEmitter::flattened(const Memory &memory) {
+  Value all = f.e.index(1);
+  for (Value extent : memory.extents)
+    all = f.e.mulIndex(all, extent);
+  return {memory.pointer, {all}, memory.elementType};
 }
 
 /// The element of the row that lane 0 has.
@@ -151,7 +160,7 @@ void LinesEmitter::bindPoints() {
   auto bind = [&](Value value, const Memory *memory) {
     if (!memory || prim::layoutOf(value))
       return;
-    Memory whole{memory->pointer, {f.e.index(full.getNumElements())}, memory->elementType};
+    Memory whole = flattened(*memory);
     f.e.bindProvider(value, [this, whole](ArrayRef<Coord>) {
       return f.e.load(whole, Coords{Coord::affine(f.e.addIndex(rowFirst, flat()), 1)});
     });
@@ -365,8 +374,8 @@ void LinesEmitter::computeLines() {
 
 /// What is stored once a line.
 void LinesEmitter::storeLine(Value value, const Memory &memory) {
-  int64_t all = tensorType(value).getNumElements(), perRow = narrow.points;
-  Memory whole{memory.pointer, {f.e.index(all)}, memory.elementType};
+  int64_t perRow = narrow.points;
+  Memory whole = flattened(memory);
   Value first = f.e.divIndex(rowFirst, f.e.index(narrow.lines));
   turn(f.e.index(0), perRow, [&](int64_t) {
     if (Value v = f.e.evalVector(value, at(tensorType(value))))
@@ -383,7 +392,7 @@ void LinesEmitter::emitStores() {
       storeLine(value, memory);
       continue;
     }
-    Memory whole{memory.pointer, {f.e.index(full.getNumElements())}, memory.elementType};
+    Memory whole = flattened(memory);
     points.push_back({value, whole});
   }
   if (points.empty())
@@ -416,7 +425,7 @@ bool LinesEmitter::run() {
                                           computeType(tensorType(reduce.getX()).getElementType()));
   SmallVector<Value> extents;
   for (unsigned axis = 0; axis < rows; ++axis)
-    extents.push_back(f.e.index(full.getDimSize(axis)));
+    extents.push_back(f.e.extent(stages.front().front().getX(), axis));
   f.loop(f.begin, f.end, 1, [&](Value task) {
     rowIndex = f.delinearize(task, extents);
     rowFirst = f.e.mulIndex(task, f.e.index(narrow.lines * narrow.points));
