@@ -95,17 +95,49 @@ LogicalResult vecdot(AtenNode &a) {
   return vectorProduct(a, a.tensor("x"), a.tensor("y"), a.integer("dim", -1));
 }
 
+/// The product of a chain with the fewest multiplications (Cormen et al., Introduction to
+/// Algorithms, 15.2); extents that only a run knows count as 1,000.
+Value productOfChain(PrimBuilder &b, ArrayRef<Value> list) {
+  constexpr double kTypical = 1000;
+  size_t n = list.size();
+  auto extent = [&](Value v, int64_t axis) {
+    int64_t known = tensorType(v).getDimSize(axis);
+    return ShapedType::isDynamic(known) ? kTypical : double(known);
+  };
+  SmallVector<double> sizes; // matrix i is sizes[i] by sizes[i + 1]; a vector is one row or column
+  sizes.push_back(b.rank(list.front()) == 1 ? 1 : extent(list.front(), 0));
+  for (auto [i, v] : llvm::enumerate(list))
+    sizes.push_back(b.rank(v) == 1 ? (i == 0 ? extent(v, 0) : 1) : extent(v, 1));
+  std::vector<std::vector<double>> least(n, std::vector<double>(n, 0));
+  std::vector<std::vector<size_t>> cut(n, std::vector<size_t>(n, 0));
+  for (size_t length = 1; length < n; ++length)
+    for (size_t i = 0; i + length < n; ++i) {
+      size_t j = i + length;
+      least[i][j] = std::numeric_limits<double>::infinity();
+      for (size_t k = i; k < j; ++k) {
+        double cost = least[i][k] + least[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1];
+        if (cost < least[i][j]) {
+          least[i][j] = cost;
+          cut[i][j] = k;
+        }
+      }
+    }
+  auto product = [&](auto &self, size_t i, size_t j) -> Value {
+    return i == j ? list[i] : b.matmul(self(self, i, cut[i][j]), self(self, cut[i][j] + 1, j));
+  };
+  return product(product, 0, n - 1);
+}
+
 LogicalResult multiDot(AtenNode &a) {
   PrimBuilder &b = a.b;
   SmallVector<Value> list = a.tensors(a.has("tensors") ? "tensors" : "matrices");
-  Value product;
-  for (Value v : list) {
-    if (!v || b.rank(v) < 1 || b.rank(v) > 2)
+  for (auto [i, v] : llvm::enumerate(list)) {
+    bool isEnd = i == 0 || i + 1 == list.size();
+    if (!v || b.rank(v) < (isEnd ? 1 : 2) || b.rank(v) > 2)
       return a.fail("needs matrices");
-    v = a.cast(v, a.own());
-    product = product ? b.matmul(product, v) : v;
+    list[i] = a.cast(v, a.own());
   }
-  return product ? a.give(product) : a.fail("needs matrices");
+  return list.empty() ? a.fail("needs matrices") : a.give(productOfChain(b, list));
 }
 
 LogicalResult matrixPower(AtenNode &a) {

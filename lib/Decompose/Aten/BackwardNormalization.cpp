@@ -75,10 +75,14 @@ LogicalResult groupNorm(AtenNode &a) {
   Axes axes = axesFrom(2, rank + 1);
   Value r = b.unsqueeze(inverse, axes);
   Value z = b.mul(b.sub(b.reshape(x, split), b.unsqueeze(mean, axes)), r);
-  Value scaled = g;
-  if (Value weight = wideTensor(a, "weight"))
-    scaled = b.mul(g, alongAxis(b, weight, 1, rank));
-  (void)a.give(0, b.reshape(operandGradient(b, b.reshape(scaled, split), z, r, axes, true), have));
+  // In groups from the beginning: a channel's place in a row would be told from that of its point.
+  Value scaled = b.reshape(g, split);
+  if (Value weight = wideTensor(a, "weight")) {
+    Dims channels(split.size(), b.dim(1));
+    std::copy_n(split.begin() + 1, 2, channels.begin() + 1);
+    scaled = b.mul(scaled, b.reshape(weight, channels));
+  }
+  (void)a.give(0, b.reshape(operandGradient(b, scaled, z, r, axes, true), have));
   giveAffine(a, 1, g, b.reshape(z, have), allButChannels(rank));
   return success();
 }

@@ -5,7 +5,7 @@
 // stacked into tuples, and one gather_nd or scatter_nd does the rest. The axes
 // of the indices come in the place of the indexed ones when those are
 // neighbours, else first (NumPy's rule). A mask stands for the positions where
-// it holds.
+// it holds; what is put there is selected where it is the same for all of them.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
@@ -374,7 +374,44 @@ LogicalResult putAt(AtenNode &a, const FailureOr<Indexed> &r, Value values, S ki
   return a.give(b.transpose(written, home));
 }
 
+/// Where the only index is a mask, and the values are the same wherever it holds, a selection; null
+/// elsewhere.
+Value putWhereMasked(AtenNode &a, bool adds) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self"), values = a.tensor("values"), mask;
+  int64_t first = 0;
+  for (auto [i, v] : llvm::enumerate(a.tensors("indices"))) {
+    bool isMask = v && (b.elem(v).isInteger(1) || b.elem(v).isUnsignedInteger(8));
+    if (v && (mask || !isMask))
+      return {};
+    if (v)
+      std::tie(mask, first) = std::pair(v, static_cast<int64_t>(i));
+  }
+  if (!mask || !values || b.rank(mask) == 0 || first + b.rank(mask) > b.rank(x) ||
+      (adds && b.elem(x).isInteger(1)))
+    return {};
+  // From the last axis: those that the mask lacks, one of what it chooses, those before.
+  int64_t masked = b.rank(mask), behind = b.rank(x) - first - masked;
+  Dims shape = b.dims(values);
+  if (int64_t before = static_cast<int64_t>(shape.size()) - behind; before > 0) {
+    if (b.known(shape[before - 1]) != 1)
+      return {};
+    shape.insert(shape.begin() + before, masked - 1, b.dim(1));
+  }
+  if (static_cast<int64_t>(shape.size()) > b.rank(x) || !b.broadcastable(shape, b.dims(x)))
+    return {};
+  for (auto [i, extent] : llvm::enumerate(b.dims(mask)))
+    requireSame(b, extent, b.dim(x, first + i), "a mask and what it masks");
+  values = b.broadcastTo(b.reshape(a.cast(values, b.elem(x)), shape), b.dims(x));
+  Dims held(b.rank(x), b.dim(1)), own = b.dims(mask);
+  std::copy(own.begin(), own.end(), held.begin() + first);
+  mask = b.reshape(a.cast(mask, b.builder().getI1Type()), held);
+  return b.select(b.broadcastTo(mask, b.dims(x)), adds ? b.add(x, values) : values, x);
+}
+
 LogicalResult indexPut(AtenNode &a) {
+  if (Value chosen = putWhereMasked(a, a.flag("accumulate", false)))
+    return a.give(chosen);
   return putAt(a, readIndices(a), a.tensor("values"),
                a.flag("accumulate", false) ? S::add : S::assign);
 }

@@ -78,10 +78,14 @@ LogicalResult maskedScatter(AtenNode &a) {
   mask = b.broadcastTo(mask, shape);
   x = b.broadcastTo(x, shape);
   Dims flat = {b.productOf(shape)};
-  Value count = b.reshape(b.cast(mask, b.builder().getI64Type()), flat);
+  // Places in few bits, where they fit: a vector has more of them.
+  auto all = b.known(flat.front());
+  bool few = all && *all <= std::numeric_limits<int32_t>::max();
+  Type i64 = b.builder().getI64Type(), index = few ? b.builder().getI32Type() : i64;
+  Value count = b.reshape(b.cast(mask, index), flat);
   Value position = prim::CumulativeOp::create(b.builder(), b.location(), count.getType(),
                                               prim::ReduceKind::sum, count, 0, true, false);
-  Value taken = b.reduce(prim::ReduceKind::sum, count, {0}, false);
+  Value taken = b.cast(b.reduce(prim::ReduceKind::sum, count, {0}, false), i64);
   requireAtMost(b, b.readElements(taken)[0], b.productOf(b.dims(source)), "positions of a mask");
   Value values = b.take(b.reshape(source, {b.productOf(b.dims(source))}), position, 0);
   return a.give(b.select(mask, b.reshape(values, shape), x));

@@ -109,3 +109,22 @@ def computed(normal):
         F.interpolate(x, scale_factor=0.15, mode="bilinear", antialias=True), F.adaptive_avg_pool2d(x, (3, 4)),
         *F.adaptive_max_pool2d(x, (3, 4), return_indices=True), F.adaptive_max_pool2d(x, (4, 2))], (
             normal(1, 2, 31, 26),), ({2: AUTO, 3: AUTO},)
+
+    def put(a, m, rows, v):
+        """Where the only index is a mask: values that are the same for all that it chooses, and others."""
+        aten = torch.ops.aten
+        one, seven = torch.tensor(2.5), torch.full((1, 4), 7.0)
+        return [aten.index_put(a, [m], one), aten.index_put(a, [m], v[:1, 0]), aten.index_put(a, [m], v[0, :1], True),
+                aten.index_put(a, [rows], one), aten.index_put(a, [rows], seven), aten.index_put(a, [rows], v[0], True),
+                aten.index_put(a, [None, rows[:4]], one), aten.index_put(a, [None, rows[:4]], v[:, :1].expand(5, 1)),
+                aten.index_put(a, [rows], v[:2]), aten.index_put(a, [rows, None], one)]
+
+    yield "put_where_masked", put, (normal(5, 4), normal(5, 4) > 0, torch.tensor([True, False, False, True, False]), normal(5, 4))
+    yield "put_where_masked_open", lambda a, m: [
+        torch.ops.aten.index_put(a, [m], torch.tensor(2.5)), torch.ops.aten.index_put(a, [m[:, 0]], a[0])], (
+            normal(5, 4), normal(5, 4) > 0), ({0: AUTO}, {0: AUTO})
+    # Products in the order that takes the fewest multiplications.
+    yield "chains", lambda a, b, c, v: [
+        torch.linalg.multi_dot([a, b, c]), torch.linalg.multi_dot([c.mT, b.mT, a.mT]), torch.linalg.multi_dot([v, a, b, c]),
+        torch.linalg.multi_dot([v, a, b, b[0]]), torch.linalg.multi_dot([a, b[:, 0]]), torch.linalg.multi_dot([a, b, c, c.mT, b.mT])], (
+            normal(3, 7), normal(7, 5), normal(5, 2), normal(3))
