@@ -141,7 +141,8 @@ def OrderStatisticsPass : Tcc_Pass<"tcc-layout-order-statistics"> {
   let summary = "Select elements of an order instead of sorting";
   let description = [{
     Where all that is taken of lines in order is the element at one place, or at a few, it is found
-    without the order. Short lines are sorted as fast.
+    without the order. Short lines are sorted as fast. Lines along another axis than the last are turned
+    first, unless lanes keep the few elements that are taken of each.
 
     ```mlir before
     func.func @f(%x: tensor<10x1001xf32>) -> tensor<10x1xf32> {

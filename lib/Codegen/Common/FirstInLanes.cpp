@@ -114,20 +114,6 @@ void FirstInLanes::emit(Value length) {
   }
 }
 
-bool tcc::codegen::keepsFirstInLanes(Operation *op) {
-  // With more, most of what is kept would be in memory.
-  constexpr int64_t kMost = 16, kLongest = int64_t(1) << 30;
-  auto topK = dyn_cast<prim::TopKOp>(op);
-  if (!topK)
-    return false;
-  RankedTensorType x = tensorType(topK.getX()), kept = tensorType(topK->getResult(0));
-  int64_t axis = topK.getAxis();
-  unsigned bits = computeType(x.getElementType()).getIntOrFloatBitWidth();
-  return axis + 1 < x.getRank() && !kept.isDynamicDim(axis) && kept.getDimSize(axis) > 0 &&
-         kept.getDimSize(axis) <= kMost && !x.isDynamicDim(axis) &&
-         x.getDimSize(axis) <= kLongest && bits >= 8;
-}
-
 void tcc::codegen::emitFirstInLanes(LaunchFrame &f, prim::TopKOp op, Coords at, Value length) {
   FirstInLanes(f, op, std::move(at)).emit(length);
 }

@@ -37,20 +37,20 @@ namespace {
 /// last, with what came before, waits for the vector before.
 class Scan {
 public:
-  Scan(LaunchFrame &f, prim::CumulativeOp op, Coords at, Value length)
-      : f(f), op(op), at(std::move(at)), length(length), e(tensorType(op.getX()).getElementType()),
+  Scan(LaunchFrame &f, prim::CumulativeOp op, ArrayRef<Coords> lines, Value length)
+      : f(f), op(op), lines(lines), length(length), e(tensorType(op.getX()).getElementType()),
         neutral(neutralElement(op.getKind(), e)) {}
   void emit(unsigned along);
 
 private:
-  Value walk(Value low, Value high, unsigned along, Value carried);
+  SmallVector<Value> walk(Value low, Value high, unsigned along, SmallVector<Value> carried);
   Value scanned(Value v, Value &carried, unsigned along);
   Value unlessBeyond(Value v, Value &carried, unsigned along);
   Value moved(Value v, Value in, unsigned by, unsigned lanes);
 
   LaunchFrame &f;
   prim::CumulativeOp op;
-  Coords at;
+  SmallVector<Coords> lines; ///< one, or several whose lanes are lines
   Value length;
   Type e;
   TypedAttr neutral;
@@ -109,45 +109,56 @@ Value Scan::unlessBeyond(Value v, Value &carried, unsigned along) {
 }
 
 /// Stores the results for [low, high), whole vectors with lanes `along` the line, after what
-/// `carried` is of; of what the results then are.
-Value Scan::walk(Value low, Value high, unsigned along, Value carried) {
-  auto loop = scf::ForOp::create(f.b, low, high, f.e.index(along), ValueRange{carried});
+/// `carried` is of, for each line; of what the results then are.
+SmallVector<Value> Scan::walk(Value low, Value high, unsigned along, SmallVector<Value> carried) {
+  auto loop = scf::ForOp::create(f.b, low, high, f.e.index(along), carried);
   OpBuilder::InsertionGuard guard(f.b);
   f.b.setInsertionPointToStart(loop.getBody());
   Value i = loop.getInductionVar();
-  carried = loop.getRegionIterArg(0);
+  carried = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
   if (op.getReverse())
     i = f.e.subIndex(f.e.subIndex(length, f.e.index(1)), i);
-  at[op.getAxis()] = Coord::affine(i, along == 1 ? 0 : op.getReverse() ? -1 : 1);
   f.e.nested([&]() -> Value {
-    Value v = f.e.evalVector(op.getX(), at);
-    f.failed |= !v;
-    if (!v)
-      return v;
-    if (along > 1) {
-      f.e.store(f.results[0], at, unlessBeyond(v, carried, along));
-      return v;
+    SmallVector<Value> read;
+    for (Coords &at : lines) {
+      at[op.getAxis()] = Coord::affine(i, along == 1 ? 0 : op.getReverse() ? -1 : 1);
+      read.push_back(f.e.evalVector(op.getX(), at));
+      f.failed |= !read.back();
     }
-    v = emitCombine(f.b, op.getKind(), e, carried, v);
-    f.e.store(f.results[0], at, op.getExclusive() ? carried : v);
-    return carried = v;
+    if (f.failed)
+      return {};
+    for (auto [at, v, before] : llvm::zip_equal(lines, read, carried)) {
+      if (along > 1) {
+        f.e.store(f.results[0], at, unlessBeyond(v, before, along));
+        continue;
+      }
+      v = emitCombine(f.b, op.getKind(), e, before, v);
+      f.e.store(f.results[0], at, op.getExclusive() ? before : v);
+      before = v;
+    }
+    return carried.front();
   });
   scf::YieldOp::create(f.b, carried);
-  return loop.getResult(0);
+  return llvm::to_vector_of<Value>(loop.getResults());
 }
 
 void Scan::emit(unsigned along) {
   Value begin = f.e.index(0);
   if (along == 1) {
-    walk(begin, length, 1, inAllLanes(f, neutral));
+    walk(begin, length, 1, SmallVector<Value>(lines.size(), inAllLanes(f, neutral)));
     return;
   }
   Value n = f.e.index(along), whole = f.e.mulIndex(f.e.divIndex(length, n), n);
   f.e.setLanes(along);
-  Value carried = walk(begin, whole, along, inAllLanes(f, neutral));
+  SmallVector<Value> carried = walk(begin, whole, along, {inAllLanes(f, neutral)});
   f.e.setLanes(1);
   if (auto end = getConstantIntValue(whole); !end || end != getConstantIntValue(length))
-    walk(whole, length, 1, vector::ExtractOp::create(f.b, carried, int64_t(0)));
+    walk(whole, length, 1, {vector::ExtractOp::create(f.b, carried.front(), int64_t(0))});
+}
+
+void tcc::codegen::emitScans(LaunchFrame &f, prim::CumulativeOp op, ArrayRef<Coords> lines,
+                             Value length) {
+  Scan(f, op, lines, length).emit(/*along=*/1);
 }
 
 /// Whether `x` comes before `y` when ordered; NaN is the largest.
@@ -424,7 +435,7 @@ std::optional<std::pair<Value, unsigned>> tcc::codegen::lineAxis(Operation *op) 
 void tcc::codegen::emitLine(LaunchFrame &f, Operation *op, Coords at, Value length,
                             unsigned along) {
   llvm::TypeSwitch<Operation *>(op)
-      .Case([&](prim::CumulativeOp o) { Scan(f, o, at, length).emit(along); })
+      .Case([&](prim::CumulativeOp o) { Scan(f, o, ArrayRef<Coords>(at), length).emit(along); })
       .Case([&](prim::ArgReduceOp o) { emitBest(f, o, at, length, along); })
       .Case([&](prim::SortOp o) {
         emitOrderedLine(f, o.getX(), o.getAxis(), o.getDescending(), at, length);

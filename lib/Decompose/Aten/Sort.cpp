@@ -91,9 +91,15 @@ template <K kind> LogicalResult cumulativeExtremum(AtenNode &a) {
   (void)a.give(0, best);
   if (!a.c.wants(1))
     return success();
-  // Places in few bits, where they fit: a vector has more of them.
-  int64_t extent = tensorType(x).getDimSize(*axis);
-  bool few = !ShapedType::isDynamic(extent) && extent <= std::numeric_limits<int32_t>::max();
+  // Places in few bits, where they fit and fill vectors: those have more of them.
+  constexpr int64_t kFewLines = 8;
+  int64_t extent = tensorType(x).getDimSize(*axis), beside = 1;
+  for (int64_t i = *axis + 1; i < b.rank(x); ++i)
+    beside *= std::max<int64_t>(1, tensorType(x).getDimSize(i)); // an open one may be long
+  bool open = llvm::any_of(tensorType(x).getShape().drop_front(*axis), ShapedType::isDynamic);
+  bool isLast = *axis + 1 == b.rank(x);
+  bool few = !ShapedType::isDynamic(extent) && extent <= std::numeric_limits<int32_t>::max() &&
+             (isLast || open || beside >= kFewLines);
   Type i64 = b.builder().getI64Type(), index = few ? b.builder().getI32Type() : i64;
   Value here = b.iota(b.dims(x), *axis, index);
   Value met = b.compare(P::eq, x, best);

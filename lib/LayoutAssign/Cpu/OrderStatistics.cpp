@@ -3,9 +3,13 @@
 // Medians, and the k-th of a line, are slices of lines in order. An element at one place is
 // selected in a few looks at the line (Codegen/Cpu/Order/SelectedElement.cpp).
 //
+// Lines along other axes than the last are turned first: what lies apart is put in order as a heap,
+// several times as slow. A few first elements of each are kept in the lanes of a vector instead.
+//
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Analysis/FirstInLanes.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 
@@ -38,10 +42,11 @@ public:
         orders.push_back(op);
     });
     for (Operation *op : orders)
-      select(op);
+      select(turned(op));
   }
 
 private:
+  Operation *turned(Operation *op);
   void select(Operation *op);
 };
 
@@ -71,6 +76,40 @@ static Value sliceOf(OpBuilder &b, prim::SliceOp slice, Value selected) {
     return selected;
   return prim::SliceOp::create(b, slice.getLoc(), type, selected, open, slice.getSizes(), starts,
                                steps);
+}
+
+/// `op`, or what takes its place, whose lines lie along the last axis.
+Operation *OrderStatisticsPass::turned(Operation *op) {
+  RankedTensorType type = tensorType(op->getOperand(0));
+  auto sort = dyn_cast<prim::SortOp>(op);
+  int64_t axis = sort ? sort.getAxis() : cast<prim::TopKOp>(op).getAxis();
+  int64_t last = type.getRank() - 1;
+  if (axis == last || keepsFirstInLanes(op))
+    return op;
+  OpBuilder b(op);
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, last + 1));
+  std::swap(order[axis], order[last]);
+  auto turn = [&](Value v, RankedTensorType from) {
+    SmallVector<int64_t> shape;
+    for (int64_t i : order)
+      shape.push_back(from.getDimSize(i));
+    return prim::TransposeOp::create(b, op->getLoc(), from.clone(shape), v, order).getResult();
+  };
+  Value x = turn(op->getOperand(0), type);
+  Operation *lines = b.clone(*op);
+  lines->setOperand(0, x);
+  auto attribute = b.getIntegerAttr(op->getAttrOfType<IntegerAttr>("axis").getType(), last);
+  lines->setAttr("axis", attribute);
+  for (auto [was, is] : llvm::zip_equal(op->getResults(), lines->getResults())) {
+    RankedTensorType own = tensorType(was);
+    SmallVector<int64_t> shape;
+    for (int64_t i : order)
+      shape.push_back(own.getDimSize(i));
+    is.setType(own.clone(shape));
+    was.replaceAllUsesWith(turn(is, own.clone(shape)));
+  }
+  op->erase();
+  return lines;
 }
 
 void OrderStatisticsPass::select(Operation *op) {

@@ -209,6 +209,57 @@ TEST_CASE("scans across long rows agree with the interpreter", "[long]") {
       }
 }
 
+// Lines of few neighbours, some of which are scanned beside each other and some are left.
+TEST_CASE("scans of few lines agree with the interpreter", "[long]") {
+  for (const std::string &cpu : runnableCpus())
+    for (DType type : {DType::F32, DType::F64, DType::BF16, DType::I64, DType::U8, DType::Bool})
+      for (int64_t beside : {1, 2, 3, 7})
+        DYNAMIC_SECTION(cpu << " " << dtypeName(type).str() << " " << beside) {
+          std::string x = typeText({11, 37, beside}, elementText(type)), body, names, types;
+          unsigned next = 0;
+          for (std::string kind : {"sum", "max", "any"})
+            for (std::string flags : {"", " {exclusive = true}", " {reverse = true}"}) {
+              if ((kind == "any") != (type == DType::Bool))
+                continue;
+              std::string name = "%r" + std::to_string(next++);
+              body += "  " + name + " = prim.cumulative " + kind + " %x 1" + flags + " : (" + x +
+                      ") -> " + x + "\n";
+              names += (names.empty() ? "" : ", ") + name;
+              types += (types.empty() ? "" : ", ") + x;
+            }
+          auto module = mlir::parseSourceString<mlir::ModuleOp>(
+              "func.func @main(%x: " + x + ") -> (" + types + ") {\n" + body + "  return " + names +
+                  " : " + types + "\n}\n",
+              &primContext());
+          REQUIRE(module);
+          Tensor numbers = smallNumbers(type, 11 * 37, beside).reshaped({11, 37, beside});
+          checkAgreement(*module, numbers, cpu);
+        }
+}
+
+// More than lanes keep, of lines that do not lie side by side.
+TEST_CASE("first elements of columns are those of the interpreter", "[long]") {
+  for (const std::string &cpu : runnableCpus())
+    for (DType type : {DType::F32, DType::BF16, DType::U8, DType::I64, DType::F64, DType::Bool})
+      for (int64_t kept : {17, 40, 331})
+        DYNAMIC_SECTION(cpu << " " << dtypeName(type).str() << " " << kept) {
+          std::string few = "(" + typeText({kept, 5}, elementText(type)) + ", " +
+                            typeText({kept, 5}, "i64") + ")";
+          std::vector<Line> lines;
+          for (std::string flag : {"true", "false"})
+            lines.push_back({"prim.top_k %x axis 0 {largest = " + flag + "} : (" +
+                                 typeText({331, 5}, elementText(type)) + ") -> " + few,
+                             few});
+          auto module = moduleOf(lines, type, 331, 5);
+          REQUIRE(module);
+          std::vector<Tensor> inputs = {
+              edges(type, 331, 5, 5),
+              Tensor::ofIntegers(DType::I64, {331, 5}, std::vector<int64_t>(331 * 5)),
+              edges(type, 331, 5, 5)};
+          checkAgreement(*module, inputs, cpu);
+        }
+}
+
 // So many that they are cut before they are sorted, most of them more than once, and some hardly
 // different.
 TEST_CASE("long lines are sorted as the interpreter does", "[long]") {

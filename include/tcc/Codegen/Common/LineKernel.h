@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "tcc/Analysis/FirstInLanes.h"
 #include "tcc/Codegen/Common/LaunchFrame.h"
 #include <optional>
 
@@ -20,10 +21,12 @@ std::optional<std::pair<mlir::Value, unsigned>> lineAxis(mlir::Operation *op);
 void emitLine(LaunchFrame &f, mlir::Operation *op, Coords at, mlir::Value length,
               unsigned along = 1);
 
-/// Whether the first elements of neighbouring lines, which are not along the last axis, can be kept
-/// in lanes: a few.
-bool keepsFirstInLanes(mlir::Operation *op);
-/// Those of the lines at `at`, which varies along the lanes.
+/// A scan of the lines at `lines`, one beside the other: none waits for a step of another.
+void emitScans(LaunchFrame &f, prim::CumulativeOp op, llvm::ArrayRef<Coords> lines,
+               mlir::Value length);
+
+/// The first elements of the lines at `at`, which varies along the lanes, of an operator that
+/// `keepsFirstInLanes` is true of.
 void emitFirstInLanes(LaunchFrame &f, prim::TopKOp op, Coords at, mlir::Value length);
 
 /// The extents of a value in the region.

@@ -4,8 +4,8 @@
 // elements do, its place in the lower half. The line of the result that takes the places holds
 // these words while the runtime sorts them (lib/Runtime/Sort.c), and gives then both results: the
 // value is where the place says. Of more than a few first elements of a line, those are selected
-// first (SelectedElement.cpp) where keys have 32 bits; the words of wider ones of a line that fits
-// the stack lie there.
+// first (SelectedElement.cpp), unless they are most of a line that fits the stack: its words lie
+// there.
 //
 // Elements of 64 bits are sorted by their upper halves, and then those of each run whose upper
 // halves are equal by their lower ones: few runs of numbers in no order, and one of small integers.
@@ -56,7 +56,7 @@ bool tcc::codegen::selectsFirst(Operation *op, const CpuTarget &cpu) {
     return false;
   bool fits = open || extent < int64_t(1) << kKeyBits;
   return int64_t(top.getAxis()) + 1 == type.getRank() && fits &&
-         !hasWideKeys(type.getElementType()) && !keepsFirst(kept, extent, /*wide=*/false, cpu);
+         !keepsFirst(kept, extent, hasWideKeys(type.getElementType()), cpu);
 }
 
 bool tcc::codegen::sortsWords(Operation *op, const CpuTarget &cpu) {
@@ -131,6 +131,7 @@ public:
       : f(f), op(op), at(std::move(at)), length(length), x(lineAxis(op)->first),
         axis(lineAxis(op)->second), element(tensorType(x).getElementType()),
         selects(selectsFirst(op, f.cpu)), all(isa<prim::SortOp>(op) || selects),
+        count(selects ? f.results[0].extents[axis] : length),
         words(all ? f.results[1] : wordsOnStack(f, length)) {}
   void emit();
 
@@ -163,6 +164,7 @@ private:
   Type element;
   bool selects; ///< of the line those that come first
   bool all;     ///< as many words as elements of the results
+  Value count;  ///< of the words
   Memory words;
 };
 
@@ -194,13 +196,13 @@ void SortedLine::sort(Value begin, Value end) {
 /// Where the run of equal keys from `begin` on ends.
 Value SortedLine::endOfRun(Value begin) {
   Type index = f.b.getIndexType();
-  Value key = keyAt(begin), last = f.e.subIndex(length, f.e.index(1));
+  Value key = keyAt(begin), last = f.e.subIndex(count, f.e.index(1));
   auto loop =
       scf::WhileOp::create(f.b, TypeRange{index}, ValueRange{f.e.addIndex(begin, f.e.index(1))});
   OpBuilder::InsertionGuard guard(f.b);
   Value i = f.b.createBlock(&loop.getBefore(), {}, index, f.b.getLoc())->getArgument(0);
   f.e.nested([&] {
-    Value isIn = arith::CmpIOp::create(f.b, arith::CmpIPredicate::slt, i, length);
+    Value isIn = arith::CmpIOp::create(f.b, arith::CmpIPredicate::slt, i, count);
     Value same =
         arith::CmpIOp::create(f.b, arith::CmpIPredicate::eq, keyAt(f.minIndex(i, last)), key);
     scf::ConditionOp::create(f.b, arith::AndIOp::create(f.b, isIn, same), i);
@@ -216,8 +218,8 @@ void SortedLine::sortRuns() {
   auto loop = scf::WhileOp::create(f.b, TypeRange{index}, ValueRange{f.e.index(0)});
   OpBuilder::InsertionGuard guard(f.b);
   Value begin = f.b.createBlock(&loop.getBefore(), {}, index, f.b.getLoc())->getArgument(0);
-  scf::ConditionOp::create(
-      f.b, arith::CmpIOp::create(f.b, arith::CmpIPredicate::slt, begin, length), begin);
+  scf::ConditionOp::create(f.b, arith::CmpIOp::create(f.b, arith::CmpIPredicate::slt, begin, count),
+                           begin);
   begin = f.b.createBlock(&loop.getAfter(), {}, index, f.b.getLoc())->getArgument(0);
   f.e.nested([&] {
     Value end = endOfRun(begin);
@@ -236,12 +238,13 @@ void SortedLine::sortRuns() {
 void SortedLine::emit() {
   Value none = f.e.index(0);
   if (selects) {
-    Value sign = IntegerLanes{f}.constant(int64_t(1) << (kKeyBits - 1), kKeyBits);
+    unsigned bits = hasWideKeys(element) ? 2 * kKeyBits : kKeyBits;
+    Value sign = IntegerLanes{f}.constant(int64_t(uint64_t(1) << (bits - 1)), bits);
     forFirstOfOrder(f, cast<prim::TopKOp>(op), at, [&](Value number, Value key, Value place) {
       Value own = arith::XOrIOp::create(f.b, key, sign);
       f.e.store(words, wordAt(number), wordOf(f, own, place, /*lower=*/false));
     });
-    sort(none, f.results[0].extents[axis]);
+    sort(none, count);
   } else {
     unsigned lanes = lanesFor(f.cpu.lanes(32), tensorType(x).getShape().back());
     f.vectorLoop(none, length, lanes, true, [&](Value i) { makeWords(i, i, /*lower=*/false); });

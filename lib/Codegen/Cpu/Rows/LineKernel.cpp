@@ -119,6 +119,30 @@ static void emitScannedRows(KernelFrame &f, prim::CumulativeOp op, Coords at, Va
   f.loop(rest, length, 1, [&](Value i) { rows(i, 1, /*isFirst=*/false); });
 }
 
+/// Scans of lines that fill a part of a vector: each step waits for the one before, so that some
+/// tasks are done beside each other. The first task that is left.
+static Value emitScansBeside(KernelFrame &f, prim::CumulativeOp op,
+                             function_ref<Coords(Value)> lineOf, Value length, int64_t lines) {
+  constexpr int64_t kBeside = 4;
+  Value n = f.e.index(kBeside), extent = f.results[0].extents.back();
+  Value whole = f.e.mulIndex(f.e.divIndex(f.e.subIndex(f.end, f.begin), n), n);
+  Value end = f.e.addIndex(f.begin, whole);
+  f.loop(f.begin, end, kBeside, [&](Value task) {
+    SmallVector<Coords> beside;
+    for (int64_t i = 0; i < kBeside; ++i)
+      beside.push_back(lineOf(f.e.addIndex(task, f.e.index(i))));
+    f.narrowingLoop(
+        f.e.index(0), extent, lines,
+        [&](Value line) {
+          for (Coords &at : beside)
+            at.back() = Coord::affine(line, f.e.lanes() > 1 ? 1 : 0);
+          emitScans(f, op, beside, length);
+        },
+        /*masksEnd=*/true, getConstantIntValue(extent).value_or(0));
+  });
+  return end;
+}
+
 void tcc::codegen::emitLines(KernelFrame &f, Operation *op) {
   auto [x, axis] = *lineAxis(op);
   auto type = cast<RankedTensorType>(x.getType());
@@ -131,11 +155,19 @@ void tcc::codegen::emitLines(KernelFrame &f, Operation *op) {
         f.e.divIndex(f.e.addIndex(others.back(), f.e.index(lines - 1)), f.e.index(lines));
   others.erase(others.begin() + axis);
   Value length = extents[axis];
-  f.loop(f.begin, f.end, 1, [&](Value task) {
+  auto lineOf = [&](Value task) {
     Coords at;
     for (Value i : f.delinearize(task, others))
       at.push_back(Coord::uniform(i));
     at.insert(at.begin() + axis, Coord::uniform(f.e.index(0)));
+    return at;
+  };
+  Value begin = f.begin;
+  if (auto scan = dyn_cast<prim::CumulativeOp>(op);
+      scan && lines > 1 && !scannedRun(op, schedule) && getConstantIntValue(others.back()) == 1)
+    begin = emitScansBeside(f, scan, lineOf, length, lines);
+  f.loop(begin, f.end, 1, [&](Value task) {
+    Coords at = lineOf(task);
     if (ranksLine(op, f.cpu))
       return emitRankedLine(f, op, at);
     if (sortsWords(op, f.cpu))
