@@ -2,7 +2,7 @@
  *   Model.c      open, weights, descriptions        Context.c  one run's memory and threads
  *   Run.c        one run from inputs to outputs     Tensor.c   DLPack checks, copies, packing
  *   Heap.c       blocks kept from run to run        ThreadPool.c
- *   Random.c     seeds and counts of draws
+ *   Random.c     seeds and counts of draws          CallerStack.c  the caller's room for kernels
  *   Interpreter.c  kernels that are texts          Sort.c     for kernels
  *   SymmetricEigen.c, SingularValues.c  for kernels, with MatrixRows.h
  *   Machine.c    CPU features, core count, floating-point mode      Error.c
@@ -182,6 +182,12 @@ struct tcc_kernel_time {
   _Atomic uint64_t calls, nanoseconds; /* may be read while a run adds to them */
 };
 
+/* The stack of the thread that was the last to run a context; `low` NULL: of none yet. */
+struct tcc_stack {
+  pthread_t thread;
+  const char *low, *high;
+};
+
 struct tcc_context {
   struct tcc_model *model;
   struct tcc_device_context *device; /* NULL where the model runs on the CPU */
@@ -193,6 +199,7 @@ struct tcc_context {
   atomic_bool busy;
   _Atomic uint64_t runs;
   struct tcc_random random;
+  struct tcc_stack stack;
 
   /* of the current run */
   struct tcc_frame frame;
@@ -208,6 +215,15 @@ struct tcc_context {
 
   struct tcc_kernel_time *kernels; /* sorted by fn; NULL without profile */
 };
+
+/* ---- CallerStack.c ---- */
+
+enum { TCC_STACK_BYTES = 4 << 20 }; /* of threads that kernels run on */
+
+/* Calls `run`: here where the stack has room for kernels, else on a thread with a stack that has.
+ */
+tcc_status tcc_run_with_room(struct tcc_context *context,
+                             tcc_status (*run)(struct tcc_context *context));
 
 /* ---- Device*.c: what a program with kernels for devices needs besides ---- */
 

@@ -353,7 +353,7 @@ static tcc_status run_exclusive(struct tcc_context *context, const tcc_run_optio
   if (status)
     return status;
   tcc_random_begin_run(&context->random);
-  status = call_entry(context);
+  status = tcc_run_with_room(context, call_entry);
   if (!status)
     status = check_outputs_made(context, error);
   if (!status && context->device)

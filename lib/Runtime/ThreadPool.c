@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SPIN_NS = 100000, SPINS_PER_LOOK = 64, STACK_BYTES = 4 << 20 };
+enum { SPIN_NS = 100000, SPINS_PER_LOOK = 64 };
 
 struct share {
   _Alignas(64) _Atomic uint64_t range; /* job number << 40 | end << 20 | begin */
@@ -193,7 +193,7 @@ static void start_workers(struct tcc_pool *pool) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes))
     return;
-  pthread_attr_setstacksize(&attributes, STACK_BYTES);
+  pthread_attr_setstacksize(&attributes, TCC_STACK_BYTES);
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -10,7 +10,8 @@
  *
  * Threads: a model may be used by any number of threads at once. A context holds the memory and
  * the thread pool of one run; concurrent runs need one context each, and a second run on a busy
- * context is refused with TCC_BUSY.
+ * context is refused with TCC_BUSY. The thread that calls takes part in the work; where it has less
+ * than 1 MB of stack left, a thread of the run's own does instead, which is begun for it.
  *
  * Errors: every function that can fail returns a tcc_status and fills *error when it is not NULL.
  * Nothing here aborts, prints or exits. A failed call leaves its objects usable.
@@ -64,9 +65,9 @@ typedef struct tcc_model tcc_model;
 typedef struct tcc_context tcc_context;
 
 /* Memory of the caller. `alloc` returns NULL when there is none; `alignment` is a power of two, 64
- * or more. `free` gets the size that was asked for. Calls for one context come from the thread that
- * runs, creates or destroys it; the deleter of an output calls `free` from wherever it is called,
- * possibly after the context is gone. */
+ * or more. `free` gets the size that was asked for. Calls for one context come one at a time, while
+ * the caller runs, creates or destroys it; the deleter of an output calls `free` from wherever it
+ * is called, possibly after the context is gone. */
 typedef struct tcc_allocator {
   void *(*alloc)(void *user, size_t size, size_t alignment);
   void (*free)(void *user, void *pointer, size_t size);
