@@ -11,6 +11,7 @@ in float64 is the yardstick: tcc's largest error may be at most twice PyTorch's.
 
 --form dynamic opens every extent that PyTorch lets be open, and runs the operator again on extents one larger.
 --form out gives the operator the tensors that it writes its results to (out=), one element filled with another value.
+--form gradient is the operator's vector-Jacobian product, for results weighed unevenly.
 """
 import argparse
 import collections
@@ -114,6 +115,26 @@ class Into(torch.nn.Module):
         return out
 
 
+class Gradient:
+    """The derivatives of the operator's results, weighed, by all tensors of floats among its arguments."""
+
+    def __init__(self, op):
+        self.op = op
+
+    def __call__(self, *args, **kwargs):
+        leaves, spec = pytree.tree_flatten((args, kwargs))
+        places = [i for i, leaf in enumerate(leaves) if torch.is_tensor(leaf) and leaf.is_floating_point()]
+
+        def weighed(*inputs):
+            given = list(leaves)
+            for place, tensor in zip(places, inputs):
+                given[place] = tensor
+            args, kwargs = pytree.tree_unflatten(given, spec)
+            results = [r for r in tensors_of(self.op(*args, **kwargs)) if r.is_floating_point()]
+            return sum((r * (torch.arange(r.numel(), dtype=r.dtype).reshape(r.shape) % 3 + 1)).sum() for r in results)
+        return torch.func.grad(weighed, tuple(range(len(places))))(*(leaves[i] for i in places))
+
+
 def comparable(tensor):
     """uint64, which PyTorch neither compares nor reads from a pickle, as int64."""
     return tensor.view(torch.int64) if tensor.dtype == torch.uint64 else tensor
@@ -135,6 +156,7 @@ def export_sample(op, sample, path, form="static"):
         result = op(sample.input, *sample.args, **sample.kwargs)
         op = Into(op, tensors_of(result), torch.is_tensor(result))
     leaves, spec = pytree.tree_flatten(((sample.input, *sample.args), sample.kwargs))
+    op = Gradient(op) if form == "gradient" else op
     module = Call(op, leaves, spec)
     inputs = [leaf.detach().clone() for leaf in leaves if torch.is_tensor(leaf)]
     if any(tensor.layout != torch.strided for tensor in inputs):
@@ -147,6 +169,8 @@ def export_sample(op, sample, path, form="static"):
         if not expected or any(tensor.layout != torch.strided for tensor in expected):
             return "no dense outputs"
         open_axes = tuple({axis: torch.export.Dim.AUTO for axis in range(tensor.dim())} for tensor in inputs)
+        if form == "gradient":  # torch.export traces no gradients
+            module = torch.fx.experimental.proxy_tensor.make_fx(module)(*inputs)
         program = torch.export.export(module, tuple(tensor.clone() for tensor in inputs), strict=False,
                                       dynamic_shapes=(open_axes,) if form == "dynamic" else None)
         program.module()(*(tensor.clone() for tensor in inputs))  # what PyTorch itself refuses is no measure
@@ -154,20 +178,24 @@ def export_sample(op, sample, path, form="static"):
     called = {node.target for node in program.graph.nodes if isinstance(node.target, torch._ops.OpOverload)}
     if any(map(has_no_one_result, called)):
         return "random"
-    cases = [(inputs, expected)]
+    narrow = any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in expected) and form != "out"
+
+    def exact(given):
+        values = iter(given)
+        wide = in_double(op, [next(values) if torch.is_tensor(leaf) else leaf for leaf in leaves], spec) if narrow else None
+        return wide or [None] * len(expected)
+    cases = [(inputs, expected, exact(inputs))]
     if larger is not None:
         try:
             with torch.no_grad():
                 results = tensors_of(module(*larger))
                 if all(map(same, tensors_of(program.module()(*(tensor.clone() for tensor in larger))), results)):
-                    cases.append((larger, [tensor.detach().clone() for tensor in results]))
+                    cases.append((larger, [tensor.detach().clone() for tensor in results], exact(larger)))
         except Exception:
             pass  # a sample's other arguments may fit its own extents alone
-    narrow = any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in expected)
-    exact = in_double(op, leaves, spec) if narrow and form == "static" else None
     torch.export.save(program, path.with_suffix(".pt2"))
-    cases = [(given, list(map(comparable, results))) for given, results in cases]
-    pickle.dump([(*case, exact or [None] * len(expected)) for case in cases], open(path.with_suffix(".pickle"), "wb"))
+    pickle.dump([(given, list(map(comparable, results)), wide) for given, results, wide in cases],
+                open(path.with_suffix(".pickle"), "wb"))
     return None
 
 
@@ -214,7 +242,7 @@ def run_library(path):
             return f"run: {error}{larger}"
         if len(actual) != len(expected):
             return f"wrong: {len(actual)} outputs instead of {len(expected)}{larger}"
-        wrong = next(filter(None, map(difference, actual, expected, [None] * len(expected) if number else exact)), None)
+        wrong = next(filter(None, map(difference, actual, expected, exact)), None)
         if wrong:
             return f"wrong: {wrong}{larger}"
     return "good"
@@ -368,7 +396,7 @@ def main():
     parser.add_argument("--flags", default="", help="options for tcc, such as --arch=sim")
     parser.add_argument("--seconds", type=float, help="no further pair after so long")
     parser.add_argument("--progress", type=argparse.FileType("a"), help="every verdict as it is found, into this file")
-    parser.add_argument("--form", default="static", choices=["static", "dynamic", "out"])
+    parser.add_argument("--form", default="static", choices=["static", "dynamic", "out", "gradient"])
     parser.add_argument("--known", type=pathlib.Path, default=pathlib.Path(__file__).with_suffix(".txt"))
     parser.add_argument("--write", action="store_true", help="list what is not good in the file of what is known")
     options = parser.parse_args()
