@@ -1,9 +1,9 @@
 /* Where a run finds stack for its kernels. They keep up to half a megabyte of panels and scores
  * there, which threads of a pool have. The caller's thread takes its part of each kernel and may
- * have less: other languages and C libraries give their threads 128 to 512 kB, and fibers fewer. Where
- * too little is left, a thread of the run's own takes the caller's part instead. What the stack of
- * a thread is, the system is asked once for each context and thread: for a first thread it reads a
- * file.
+ * have less: other languages and C libraries give their threads 128 to 512 kB, and fibers fewer.
+ * Where too little is left, a thread of the run's own takes the caller's part instead. What the
+ * stack of a thread is, the system is asked once for each context and thread: for a first thread it
+ * reads a file.
  */
 #include "Internal.h"
 

@@ -111,8 +111,7 @@ std::optional<Dequantized> Dequantizer::takeApart(OpBuilder *b, Value value,
     return std::nullopt;
   auto isBytes = [](Value v) {
     auto cast = v.getDefiningOp<prim::CastOp>();
-    return cast && isInteger(cast.getX()) &&
-           elementOf(cast.getX()).getIntOrFloatBitWidth() == 8;
+    return cast && isInteger(cast.getX()) && elementOf(cast.getX()).getIntOrFloatBitWidth() == 8;
   };
   auto wereBytes = [&](Value v) {
     auto sub = v.getDefiningOp<prim::SubOp>();

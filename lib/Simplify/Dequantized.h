@@ -45,8 +45,7 @@ public:
 
 private:
   std::optional<Dequantized> takeApart(mlir::OpBuilder *b, mlir::Value value,
-                                       std::optional<int64_t> axis,
-                                       llvm::ArrayRef<int64_t> summed);
+                                       std::optional<int64_t> axis, llvm::ArrayRef<int64_t> summed);
   const WeightTable &weights;
 };
 

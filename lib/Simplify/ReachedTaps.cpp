@@ -93,9 +93,8 @@ static void leaveOut(prim::ConvOp op) {
   if (ArrayRef<int64_t>(shape) == w.getShape())
     return;
   OpBuilder b(op);
-  Value filter =
-      prim::SliceOp::create(b, op.getLoc(), w.clone(shape), op.getW(), ValueRange{}, ValueRange{},
-                            starts, SmallVector<int64_t>(shape.size(), 1));
+  Value filter = prim::SliceOp::create(b, op.getLoc(), w.clone(shape), op.getW(), ValueRange{},
+                                       ValueRange{}, starts, SmallVector<int64_t>(shape.size(), 1));
   if (ArrayRef<int64_t> masks = prim::presentTaps(op); !masks.empty()) {
     SmallVector<int64_t> kept;
     for (int64_t mask : masks)

@@ -37,9 +37,7 @@ struct Rounding {
   bool divides = true;
   double zero = 0;
   double least() const { return type.isUnsigned() ? 0 : -std::ldexp(1.0, type.getWidth() - 1); }
-  double most() const {
-    return std::ldexp(1.0, type.getWidth() - (type.isUnsigned() ? 0 : 1)) - 1;
-  }
+  double most() const { return std::ldexp(1.0, type.getWidth() - (type.isUnsigned() ? 0 : 1)) - 1; }
   double scale() const { return divides ? factor : 1.0 / factor; }
   int64_t of(double x) const {
     auto value = static_cast<float>(x);
@@ -129,12 +127,12 @@ Value Requantizer::limited(OpBuilder &b, Operation *op, Value bytes, double boun
                            const Rounding &r) {
   auto single = RankedTensorType::get({}, r.type);
   auto element = b.getIntegerAttr(r.type, llvm::APInt(r.type.getWidth(), r.of(bound), true, true));
-  Value constant = prim::ConstantOp::create(b, op->getLoc(), single,
-                                            DenseElementsAttr::get(single, element));
+  Value constant =
+      prim::ConstantOp::create(b, op->getLoc(), single, DenseElementsAttr::get(single, element));
   RankedTensorType type = tensorType(bytes);
-  SmallVector<Value> sizes =
-      openSizes(b, op->getLoc(), type, prim::dimsOf(b, op->getLoc(), bytes));
-  Value all = prim::BroadcastOp::create(b, op->getLoc(), type, constant, ArrayRef<int64_t>{}, sizes);
+  SmallVector<Value> sizes = openSizes(b, op->getLoc(), type, prim::dimsOf(b, op->getLoc(), bytes));
+  Value all =
+      prim::BroadcastOp::create(b, op->getLoc(), type, constant, ArrayRef<int64_t>{}, sizes);
   if (isa<prim::MaximumOp>(op))
     return prim::MaximumOp::create(b, op->getLoc(), type, bytes, all);
   return prim::MinimumOp::create(b, op->getLoc(), type, bytes, all);
@@ -166,8 +164,8 @@ Value Requantizer::bytesOf(OpBuilder *b, Value value, const Rounding &r, bool &k
     return known && b ? limited(*b, op, bytes, *bound, r) : Value();
   }
   auto pool = dyn_cast<prim::PoolOp>(op);
-  bool orders = pool && (pool.getKind() == prim::ReduceKind::max ||
-                         pool.getKind() == prim::ReduceKind::min);
+  bool orders =
+      pool && (pool.getKind() == prim::ReduceKind::max || pool.getKind() == prim::ReduceKind::min);
   known = value.hasOneUse() && (orders || isa<prim::ConcatOp>(op));
   if (!known)
     return {};

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "MatrixTile.h"
 #include "../WordArithmetic.h"
+#include "MatrixTile.h"
 
 namespace tcc::codegen::device {
 
