@@ -47,6 +47,18 @@ class BfloatProducts(ToolTest):
                         z, = compiled(*arrays)
                         np.testing.assert_allclose(z, expected, rtol=2**-8, atol=1e-4 * k)
 
+    def test_row_before_another(self):
+        """Of an odd number of terms the last pair ends with its row: what the next one begins with is none of its terms."""
+        for form in ("weight", "rows", "transposed"):
+            for m, k, n in ((2, 65, 48), (2, 1001, 48), (9, 4097, 33), (20, 4097, 100), (3, 4097, 16)):
+                path, (x, *rest), expected = self.model(m, k, n, form)
+                x[1, 0] = np.nan
+                for cpu in [*cpu_levels(), "native"]:
+                    with self.subTest(form, m=m, k=k, n=n, cpu=cpu), Compiled.build(path, "--cpu", cpu) as compiled:
+                        z, = compiled(x, *rest)
+                        self.assertTrue(np.isnan(z[1]).all())
+                        np.testing.assert_allclose(np.delete(z, 1, 0), np.delete(expected, 1, 0), rtol=2**-8, atol=1e-4 * k)
+
     def test_instruction(self):
         for form in ("weight", "rows", "transposed"):
             for cpu, used in (("sapphirerapids", "tdpbf16ps"), ("cooperlake", "vdpbf16ps"), ("v4", None)):

@@ -66,6 +66,8 @@ void addRun(KernelBuilder &k, const CpuTarget &cpu, const RegisterTile &tile, co
       rows.offset = a.offset ? k.add(a.offset, ahead) : ahead;
     else
       rows.base = k.address(a.base, a.element, ahead);
+    if (a.validK)
+      rows.validK = k.sub(a.validK, k.mul(begin, k.constant(tile.steps.size)));
     PanelSource panel = b.from(k, begin);
     bool equal = k.known(length) && *k.known(length) % *k.known(block) == 0;
     Index count = equal ? block : k.min(block, k.sub(length, begin));
