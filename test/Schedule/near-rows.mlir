@@ -9,13 +9,20 @@
 // CHECK: schedule = #cpu.contraction_schedule<{{.*}}, k_block = 256, a = in_place, b = copied,
 // Rows that lie whole pages apart, of a left operand along its rows: in blocks of k.
 // CHECK: schedule = #cpu.contraction_schedule<{{.*}}, k_block = 256, a = in_place, b = in_place,
+// A few rows of a far matrix: in blocks of more rows than the eight that fewer rows have beside each other.
+// CHECK: schedule = #cpu.contraction_schedule<{{.*}}, unroll = 2, {{.*}}, k_block = 64, a = in_place, b = in_place,
+// CHECK: schedule = #cpu.contraction_schedule<{{.*}}, unroll = 8, {{.*}}, k_block = 8, a = in_place, b = in_place,
 func.func @main(%x: tensor<33x768xf32> {graph.name = "x"}, %y: tensor<768x768xf32> {graph.name = "y"}, %z: tensor<33x4096xf32> {graph.name = "z"},
                 %u: tensor<4096x4000xf32> {graph.name = "u"}, %v: tensor<5000x768xf32> {graph.name = "v"}, %w: tensor<768x33xf32> {graph.name = "w"},
-                %p: tensor<768x1024xf32> {graph.name = "p"})
-    -> (tensor<33x768xf32> {graph.name = "a"}, tensor<33x4000xf32> {graph.name = "b"}, tensor<5000x768xf32> {graph.name = "c"}, tensor<33x1024xf32> {graph.name = "d"}) {
+                %p: tensor<768x1024xf32> {graph.name = "p"}, %q: tensor<12x3000xf32> {graph.name = "q"}, %r: tensor<4x3000xf32> {graph.name = "r"},
+                %s: tensor<3000x2000xf32> {graph.name = "s"})
+    -> (tensor<33x768xf32> {graph.name = "a"}, tensor<33x4000xf32> {graph.name = "b"}, tensor<5000x768xf32> {graph.name = "c"}, tensor<33x1024xf32> {graph.name = "d"},
+        tensor<12x2000xf32> {graph.name = "e"}, tensor<4x2000xf32> {graph.name = "f"}) {
   %a = prim.dot %x, %y batch [] x [] contract [1] x [0] : (tensor<33x768xf32>, tensor<768x768xf32>) -> tensor<33x768xf32>
   %b = prim.dot %z, %u batch [] x [] contract [1] x [0] : (tensor<33x4096xf32>, tensor<4096x4000xf32>) -> tensor<33x4000xf32>
   %c = prim.dot %v, %y batch [] x [] contract [1] x [0] : (tensor<5000x768xf32>, tensor<768x768xf32>) -> tensor<5000x768xf32>
   %d = prim.dot %w, %p batch [] x [] contract [0] x [0] : (tensor<768x33xf32>, tensor<768x1024xf32>) -> tensor<33x1024xf32>
-  return %a, %b, %c, %d : tensor<33x768xf32>, tensor<33x4000xf32>, tensor<5000x768xf32>, tensor<33x1024xf32>
+  %e = prim.dot %q, %s batch [] x [] contract [1] x [0] : (tensor<12x3000xf32>, tensor<3000x2000xf32>) -> tensor<12x2000xf32>
+  %f = prim.dot %r, %s batch [] x [] contract [1] x [0] : (tensor<4x3000xf32>, tensor<3000x2000xf32>) -> tensor<4x2000xf32>
+  return %a, %b, %c, %d, %e, %f : tensor<33x768xf32>, tensor<33x4000xf32>, tensor<5000x768xf32>, tensor<33x1024xf32>, tensor<12x2000xf32>, tensor<4x2000xf32>
 }

@@ -9,17 +9,23 @@ namespace {
 /// At least so many columns of each row of a large B, or fewer, where a few threads would have
 /// nothing to do.
 constexpr int64_t streamedColumns = 1024, streamedTasks = 4, leastStreamed = 1024;
+/// Rows of B beside each other for so many of A, where the cache that cores share holds it.
+constexpr int64_t highRows = 6, highBlock = 64;
 /// The same where a task copies B before use, bytes of each, if the sums of A's rows leave room.
 constexpr int64_t copiedRows = 64, copiedBytes = 1024, leastCopied = 512;
 /// Bytes of stack that a kernel may use for packed panels, and for partial sums.
 constexpr int64_t scratchLimit = 64 << 10;
 /// Rows of A that wait for more of the cache that cores share, and those beside which copying B is
 /// nothing.
-constexpr int64_t fewRows = 64, manyRows = 1024;
+constexpr int64_t fewRows = 48, manyRows = 1024;
 /// Rows that lie so far apart are in the same sets of the caches.
 constexpr int64_t pageBytes = 4096, pagedRows = 128;
 
 int64_t bytesOfB(const ContractionShape &shape) { return shape.n * shape.k * (shape.accBits / 8); }
+bool readsWholeLines(const CpuTarget &cpu, const ContractionShape &shape,
+                     const ContractionSchedule &schedule) {
+  return schedule.panelWidth() * (shape.accBits / 8) % cpu.lineBytes == 0;
+}
 /// What the cache that cores share gives fast enough.
 int64_t nearBytes(const CpuTarget &cpu) { return cpu.lastBytes / 5; }
 
@@ -30,13 +36,16 @@ bool readsNearRows(const CpuTarget &cpu, const ContractionShape &shape,
   if (shape.rowBytes <= 0 || shape.n <= 0 || shape.k <= 0 || shape.m > manyRows)
     return false;
   bool isFew = shape.m > 0 && shape.m <= fewRows;
-  bool wholeLines = schedule.panelWidth() * (shape.accBits / 8) % cpu.lineBytes == 0;
+  bool wholeLines = readsWholeLines(cpu, shape, schedule);
   bool isPaged = shape.rowBytes % pageBytes == 0;
   if (isPaged && !(wholeLines && shape.m > 0 && shape.m <= pagedRows))
     return false;
   if (shape.alongRows && !wholeLines)
     return false;
-  return bytesOfB(shape) <= (isFew && wholeLines ? 2 : 1) * nearBytes(cpu);
+  int64_t most = nearBytes(cpu);
+  if (isFew && wholeLines) // rows within a page are found sooner
+    most += shape.rowBytes < pageBytes ? most : most / 2;
+  return bytesOfB(shape) <= most;
 }
 
 int64_t nearRowsBlock(const CpuTarget &cpu, const ContractionShape &shape,
@@ -60,9 +69,14 @@ FarRows FarRows::of(const CpuTarget &cpu, const ContractionShape &shape,
                  shape.k >= 2 * beside && n * bytes >= leastStreamed * tiles;
   if (each <= (m <= 2 ? l2 / 2 : 4 * l2) && (schedule.packsB() || !isBatch))
     return {};
-  if (!schedule.packsB())
-    return {beside * tiles, std::min(streamedColumns / tiles, isBatch ? n : n / streamedTasks),
-            tiles};
+  if (!schedule.packsB()) {
+    // Rows of a high tile compute while they wait, so that fewer sums are kept meanwhile.
+    bool isHigh = m >= highRows && !isBatch && readsWholeLines(cpu, shape, schedule) &&
+                  shape.rowBytes > 0 && shape.rowBytes % pageBytes != 0 &&
+                  each <= cpu.lastBytes * 3 / 4;
+    return {isHigh ? highBlock : beside * tiles,
+            std::min(streamedColumns / tiles, isBatch ? n : n / streamedTasks), tiles};
+  }
   int64_t columns = std::min(
       {copiedBytes / bytes, n / streamedTasks, scratchLimit / (bytes * schedule.rows * tiles)});
   return columns * bytes < leastCopied ? FarRows() : FarRows{copiedRows, columns, tiles};

@@ -467,7 +467,7 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
   FarRows far = near ? FarRows() : FarRows::of(cpu, shape, usual);
   if (far.block)
     usual.kBlock = far.block;
-  if (far.block && !usual.packsB())
+  if (far.block == FarRows::beside * far.tiles && !usual.packsB())
     usual.unroll = FarRows::beside;
 
   llvm::SmallVector<ContractionSchedule> ranked = cutProduct(cpu, shape, usual);
