@@ -234,7 +234,8 @@ std::optional<Value> tcc::convByPhases(PrimBuilder &b, Value x, Value w,
     plain.high[i] = axis.high;
   }
   ArrayRef<int64_t> kernel = PrimBuilder::type(w).getShape().drop_front(2);
-  leaveOutAbsent(axes, kernel, /*always=*/!end.element);
+  bool narrows = end.element && end.element != elementType;
+  leaveOutAbsent(axes, kernel, /*always=*/!narrows);
   Dim channels = b.dim(w, 0);
   Value y = b.conv(x, phaseWeights(b, w, axes, groups), plain, groups, elementType);
   auto conv = y.getDefiningOp<prim::ConvOp>();
@@ -242,7 +243,7 @@ std::optional<Value> tcc::convByPhases(PrimBuilder &b, Value x, Value w,
   if (conv && !taps.empty() && isa<FloatType>(b.elem(w)))
     prim::setPresentTaps(conv, taps);
   ConvEnd ofPhases = end, ofResult;
-  if (!end.element)
+  if (!narrows)
     std::swap(ofPhases, ofResult);
   if (ofPhases.bias)
     ofPhases.bias = phaseBias(b, ofPhases.bias, axes, groups);

@@ -15,7 +15,7 @@ std::optional<RowRange> innerRows(kernel::LaunchOp launch);
 /// lies; point `first` of a plane's line is the first that the result has.
 struct PhasedLines {
   int64_t count, first;
-  SmallVector<int64_t> pieces; ///< of a plane's line: where each begins, and the last one ends
+  llvm::SmallVector<int64_t> pieces; ///< of a plane's line: where each begins, and their end
 };
 
 /// How a kernel of points joins such lines, where it stores a part of them (phases of a transposed

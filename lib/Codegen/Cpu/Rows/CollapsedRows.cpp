@@ -17,6 +17,8 @@
 //===----------------------------------------------------------------------===//
 #include "CollapsedRows.h"
 #include "../Loops/Moves.h"
+#include "../Loops/LoopPieces.h"
+#include "../Loops/Moves.h"
 #include "PeriodicLines.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -376,7 +378,7 @@ void tcc::codegen::joinShortLines(kernel::LaunchOp launch) {
   int64_t length = collapse.lineLength();
   bool periods =
       length > kFewPoints && length < kFewVectors * kWholeVector && !fillsVectors(length);
-  if (areLongLines(length) || !collapse.applies(periods))
+  if (areLongLines(length) || !collapse.applies(periods) || phasedLines(launch))
     return;
   joinAxes(launch, collapse);
 }
