@@ -138,6 +138,12 @@ void OperandWalk::visit(Value value, const Access &at, bool across) {
     Access places = operandAccess(op, 1, at);
     return visit(take.getX(), access, across || llvm::is_contained(places, lanes));
   }
+  if (auto slice = dyn_cast<prim::SliceOp>(op)) { // every so many of some axes
+    Access access(at);
+    for (auto [entry, step] : llvm::zip_equal(access, slice.getSteps()))
+      entry = step == 1 || entry == kZero ? entry : kSomehow;
+    return visit(slice.getX(), access, across || llvm::is_contained(at, lanes));
+  }
   if (auto reverse = dyn_cast<prim::ReverseOp>(op))
     return visit(reverse.getX(), at, across); // lies along the same axes, backwards
   if (!prim::isElementwise(op) &&
