@@ -142,12 +142,15 @@ static TaskSpace convolutionTasks(OpBuilder &b, kernel::LaunchOp launch,
 }
 
 static TaskSpace planeTasks(HostIndex h, kernel::LaunchOp launch, cpu::PlaneScheduleAttr schedule) {
-  PlaneConv conv = *planeConv(cast<prim::ConvOp>(contractionOf(launch)));
-  OpFoldResult tasks = h.constant(planeTaskCount(conv, cutOf(schedule)));
-  int64_t products = conv.batch * conv.groups * conv.filters * conv.channels * conv.taps();
+  auto op = cast<prim::ConvOp>(contractionOf(launch));
+  PlaneConv conv = *planeConv(op);
+  OpFoldResult images = hostExtents(h.b, launch, op.getX()).front();
+  OpFoldResult tasks = h.mul(images, h.constant(planeTaskCount(conv, cutOf(schedule))));
+  int64_t products = conv.groups * conv.filters * conv.channels * conv.taps();
   for (const PlaneAxis &axis : conv.axes)
     products *= axis.output;
-  return {tasks, productGrain(h, tasks, {h.constant(products)}, schedule.getGrainProducts())};
+  return {tasks,
+          productGrain(h, tasks, {images, h.constant(products)}, schedule.getGrainProducts())};
 }
 
 static TaskSpace productTasks(OpBuilder &b, kernel::LaunchOp launch,

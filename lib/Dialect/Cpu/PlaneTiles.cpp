@@ -43,14 +43,18 @@ std::optional<PlaneConv> planeConv(prim::ConvOp op) {
   auto x = tensorType(op.getX()), w = tensorType(op.getW()), y = tensorType(op.getResult());
   int64_t spatial = op.getStrides().size();
   auto isOne = [](int64_t v) { return v == 1; };
+  auto isKnown = [](RankedTensorType type) { // and not empty
+    return type.getShape().front() != 0 &&
+           llvm::all_of(type.getShape().drop_front(), [](int64_t extent) { return extent > 0; });
+  };
   if (op.getChannelsLast() || spatial < 1 || spatial > 3 || prim::layoutOf(op.getW()) ||
-      !x.hasStaticShape() || !w.hasStaticShape() || !y.hasStaticShape() ||
-      !x.getElementType().isF32() || !w.getElementType().isF32() || !y.getElementType().isF32() ||
-      !llvm::all_of(op.getInputDilation(), isOne) || y.getNumElements() == 0 ||
-      w.getNumElements() == 0 || x.getNumElements() == 0)
+      !isKnown(x) || !w.hasStaticShape() || !isKnown(y) || !x.getElementType().isF32() ||
+      !w.getElementType().isF32() || !y.getElementType().isF32() ||
+      !llvm::all_of(op.getInputDilation(), isOne) || w.getNumElements() == 0)
     return std::nullopt;
   PlaneConv conv;
-  conv.batch = x.getDimSize(0);
+  if (!x.isDynamicDim(0))
+    conv.batch = x.getDimSize(0);
   conv.groups = op.getGroups();
   conv.channels = w.getDimSize(1);
   conv.filters = w.getDimSize(0) / conv.groups;
@@ -67,40 +71,12 @@ static int64_t tileFilters(const CpuTarget &cpu, int64_t filters) {
   return llvm::divideCeil(filters, llvm::divideCeil(filters, most));
 }
 
-std::optional<PlaneCut> planeCut(const CpuTarget &cpu, const PlaneConv &conv) {
-  constexpr int64_t kSumBytes = 64 << 10, kCopyBytes = 128 << 10, kMostColumns = 512,
-                    kMostPixels = 1024, kFewTasks = 8, kMostVectors = 8;
-  PlaneCut cut;
-  cut.lanes = cpu.lanes(32);
-  cut.rows = tileFilters(cpu, conv.filters);
-  const PlaneAxis &width = conv.axes[2], &height = conv.axes[1];
-  int64_t parts = llvm::divideCeil(width.output, kMostColumns);
-  cut.columns = llvm::divideCeil(width.output, parts);
-  auto fits = [&](int64_t lines, int64_t columns) {
-    PlaneCut tried = cut;
-    tried.lines = lines;
-    tried.columns = columns;
-    return conv.filters * tried.sumStride(conv) * 4 <= kSumBytes &&
-           tried.channelStride(conv) * 4 <= kCopyBytes;
-  };
-  while (cut.columns > cut.lanes && !fits(1, cut.columns))
-    cut.columns = llvm::divideCeil(width.output, ++parts);
-  if (!fits(1, cut.columns))
-    return std::nullopt;
-  // Blocks of whole lines: the more, the fewer lines are copied twice and the longer the runs.
-  if (parts == 1) {
-    int64_t others = conv.batch * conv.groups * conv.axes[0].output;
-    int64_t least = llvm::divideCeil(kFewTasks, others); // blocks, so that threads have some
-    while (cut.lines < height.output && fits(cut.lines + 1, cut.columns)) {
-      PlaneCut more = cut;
-      ++more.lines;
-      if (more.pixels(conv) > kMostPixels ||
-          (int64_t(llvm::divideCeil(height.output, more.lines)) < least && cut.pixels(conv) >= 96))
-        break;
-      cut = more;
-    }
-    cut.lines = llvm::divideCeil(height.output, llvm::divideCeil(height.output, cut.lines));
-  }
+/// Of the copies of a task.
+static constexpr int64_t kCopyBytes = 128 << 10;
+
+/// `cut` with the register tiles and channels that go with its lines.
+static PlaneCut withTiles(const CpuTarget &cpu, const PlaneConv &conv, PlaneCut cut) {
+  constexpr int64_t kMostVectors = 8;
   int64_t registers = cpu.vectorRegisters, vectors = cut.sumStride(conv) / cut.lanes;
   int64_t most = std::clamp<int64_t>((registers - 1) / (cut.rows + 1), 1, kMostVectors);
   cut.vectors = llvm::divideCeil(vectors, llvm::divideCeil(vectors, most));
@@ -135,14 +111,68 @@ static double cyclesOf(const PlaneConv &conv, const PlaneCut &cut) {
                   kAdded * runs * conv.filters * vectors);
 }
 
-/// The same with vectors of filters, channels last.
-static double channelsLastCycles(const CpuTarget &cpu, prim::ConvOp op, const PlaneConv &conv) {
+std::optional<PlaneCut> planeCut(const CpuTarget &cpu, const PlaneConv &conv) {
+  constexpr int64_t kSumBytes = 64 << 10, kMostColumns = 512, kMostPixels = 1024, kFewTasks = 8;
+  constexpr double kFewer = 0.97;
+  PlaneCut cut;
+  cut.lanes = cpu.lanes(32);
+  cut.rows = tileFilters(cpu, conv.filters);
+  const PlaneAxis &width = conv.axes[2], &height = conv.axes[1];
+  int64_t parts = llvm::divideCeil(width.output, kMostColumns);
+  cut.columns = llvm::divideCeil(width.output, parts);
+  auto fits = [&](int64_t lines, int64_t columns) {
+    PlaneCut tried = cut;
+    tried.lines = lines;
+    tried.columns = columns;
+    return conv.filters * tried.sumStride(conv) * 4 <= kSumBytes &&
+           tried.channelStride(conv) * 4 <= kCopyBytes;
+  };
+  while (cut.columns > cut.lanes && !fits(1, cut.columns))
+    cut.columns = llvm::divideCeil(width.output, ++parts);
+  if (!fits(1, cut.columns))
+    return std::nullopt;
+  // Blocks of whole lines: the more, the fewer lines are copied twice and the longer the runs.
+  if (parts == 1) {
+    int64_t others = conv.batch * conv.groups * conv.axes[0].output;
+    int64_t least = llvm::divideCeil(kFewTasks, others); // blocks, so that threads have some
+    while (cut.lines < height.output && fits(cut.lines + 1, cut.columns)) {
+      PlaneCut more = cut;
+      ++more.lines;
+      if (more.pixels(conv) > kMostPixels ||
+          (int64_t(llvm::divideCeil(height.output, more.lines)) < least && cut.pixels(conv) >= 96))
+        break;
+      cut = more;
+    }
+    cut.lines = llvm::divideCeil(height.output, llvm::divideCeil(height.output, cut.lines));
+    // The last vector of many lines may be mostly empty, where that of fewer is full.
+    double fewest = kFewer * cyclesOf(conv, withTiles(cpu, conv, cut));
+    for (int64_t lines = cut.lines - 1, most = cut.lines; lines > most / 2; --lines) {
+      PlaneCut fewer = cut;
+      fewer.lines = lines;
+      if (double cycles = cyclesOf(conv, withTiles(cpu, conv, fewer)); cycles < fewest) {
+        fewest = cycles;
+        cut = fewer;
+      }
+    }
+  }
+  return withTiles(cpu, conv, cut);
+}
+
+/// The same with vectors of filters, channels last; `steps`: multiply-adds at once.
+static double channelsLastCycles(const CpuTarget &cpu, prim::ConvOp op, const PlaneConv &conv,
+                                 int64_t steps) {
   constexpr double kMoved = 0.25, kTiles = 0.6, kTapPointer = 1, kGathered = 1.5, kNear = 1.15;
   constexpr int64_t kFewChannels = 16;
   auto x = tensorType(op.getX()), y = tensorType(op.getResult());
-  double lanes = cpu.lanes(32), pixels = double(y.getNumElements()) / y.getDimSize(1);
+  auto elements = [&](RankedTensorType type) {
+    double count = conv.batch;
+    for (int64_t extent : type.getShape().drop_front())
+      count *= extent;
+    return count;
+  };
+  double lanes = cpu.lanes(32), pixels = elements(y) / y.getDimSize(1);
   double slots = conv.groups * std::ceil(conv.filters / lanes);
-  double terms = double(conv.channels) * conv.taps();
+  double terms = double(llvm::divideCeil(conv.channels, steps)) * conv.taps();
   double products = pixels * slots * terms / 2 * kNear;
   if (ArrayRef<int64_t> masks = prim::presentTaps(op); !masks.empty()) { // the others are left out
     double present = 0;
@@ -164,7 +194,7 @@ static double channelsLastCycles(const CpuTarget &cpu, prim::ConvOp op, const Pl
     reads =
         pixels * conv.groups * conv.taps() *
         (conv.channels < kFewChannels && conv.groups > 1 ? kGathered + kTapPointer : kTapPointer);
-  return products + reads + kMoved * (double(x.getNumElements()) + double(y.getNumElements()));
+  return products + reads + kMoved * (elements(x) + elements(y));
 }
 
 std::optional<double> planeTileCycles(const CpuTarget &cpu, prim::ConvOp op) {
@@ -175,7 +205,7 @@ std::optional<double> planeTileCycles(const CpuTarget &cpu, prim::ConvOp op) {
   return cyclesOf(*conv, *cut);
 }
 
-bool prefersPlaneTiles(const CpuTarget &cpu, prim::ConvOp op) {
+bool prefersPlaneTiles(const CpuTarget &cpu, prim::ConvOp op, int64_t steps) {
   constexpr double kMargin = 0.9;
   constexpr int64_t kMostStride = 4;
   std::optional<PlaneConv> conv = planeConv(op);
@@ -186,7 +216,7 @@ bool prefersPlaneTiles(const CpuTarget &cpu, prim::ConvOp op) {
   if (isDepthwise || narrowGroupLanes(cpu, extents))
     return false;
   std::optional<double> cycles = planeTileCycles(cpu, op);
-  return cycles && *cycles < kMargin * channelsLastCycles(cpu, op, *conv);
+  return cycles && *cycles < kMargin * channelsLastCycles(cpu, op, *conv, steps);
 }
 
 } // namespace tcc

@@ -270,7 +270,7 @@ LogicalResult PlaneScheduleAttr::verifyLaunch(Operation *op) const {
     if (auto conv = dyn_cast<prim::ConvOp>(inside); conv && !planeConv(conv))
       return launch.emitError() << getMnemonic()
                                 << " is for f32 with channels first, plain weights "
-                                   "and extents that are known";
+                                   "and extents that are known, but for the batch";
   return success();
 }
 

@@ -20,6 +20,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Cpu/PlaneTiles.h"
+#include "tcc/Dialect/Cpu/WeightPanels.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 
@@ -69,6 +70,8 @@ static bool isPointwise(prim::ConvOp op) {
 /// Nothing that channels last would be better for is met.
 static bool staysPlanar(prim::ConvOp op, const CpuTarget &cpu) {
   return meetsPlanesOnly(op, [&](Operation *o) {
+    if (o == op)
+      return Met::Ends;
     if (auto conv = dyn_cast<prim::ConvOp>(o))
       return isPointwise(conv) || hasFewFilters(conv, cpu) || prefersPlaneTiles(cpu, conv)
                  ? Met::Ends
@@ -296,6 +299,33 @@ static bool splitColumns(prim::DotOp op) {
   return true;
 }
 
+/// A convolution of bf16 that pairs of channels are no help for, of few channels in each group: in
+/// planes of f32, if those are faster.
+static void widenForPlanes(prim::ConvOp op, const CpuTarget &cpu) {
+  auto x = tensorType(op.getX()), w = tensorType(op.getW());
+  if (cpu.bfloatTiles || !w.getElementType().isBF16() || op.getChannelsLast() ||
+      !tensorType(op.getResult()).getElementType().isF32())
+    return;
+  OpBuilder b(op);
+  auto widened = [&](Value v) -> Value {
+    return prim::CastOp::create(b, op.getLoc(), tensorType(v).clone(b.getF32Type()), v);
+  };
+  auto wide = cast<prim::ConvOp>(b.clone(*op));
+  b.setInsertionPoint(wide);
+  wide.getXMutable().assign(widened(op.getX()));
+  wide.getWMutable().assign(widened(op.getW()));
+  if (prefersPlaneTiles(cpu, wide, bfloatSteps(cpu).size) && staysPlanar(op, cpu)) {
+    wide->setAttr(kInPlanes, UnitAttr::get(op.getContext()));
+    op.replaceAllUsesWith(wide.getResult());
+    op.erase();
+    return;
+  }
+  Operation *operands[] = {wide.getX().getDefiningOp(), wide.getW().getDefiningOp()};
+  wide.erase();
+  for (Operation *cast : operands)
+    cast->erase();
+}
+
 /// Lines of an image that a filter of one point passes over are not turned to channels last with
 /// the others, where it comes as planes: the first is every so many lines of it. Along a line all
 /// is read, by vectors.
@@ -366,7 +396,16 @@ void OrientProductsPass::runOnOperation() {
   }
   for (prim::ConvOp op : convolutions)
     multiplyPlanes(op);
+  SmallVector<prim::ConvOp> narrow;
   getOperation().walk([&](prim::ConvOp op) {
+    if (tensorType(op.getX()).getElementType().isBF16())
+      narrow.push_back(op);
+  });
+  for (prim::ConvOp op : narrow)
+    widenForPlanes(op, *cpu);
+  getOperation().walk([&](prim::ConvOp op) {
+    if (op->hasAttr(kInPlanes))
+      return;
     if (prefersPlaneTiles(*cpu, op) && staysPlanar(op, *cpu))
       op->setAttr(kInPlanes, UnitAttr::get(op.getContext()));
     else

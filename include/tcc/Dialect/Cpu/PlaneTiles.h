@@ -33,7 +33,8 @@ struct PlaneAxis {
 
 /// A convolution; channels and filters are those of a group.
 struct PlaneConv {
-  int64_t batch = 1, groups = 1, channels = 1, filters = 1;
+  int64_t batch = 1; ///< of an open one, what is assumed
+  int64_t groups = 1, channels = 1, filters = 1;
   PlaneAxis axes[3]; ///< depth, height, width
 
   int64_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
@@ -61,14 +62,15 @@ struct PlaneCut {
   int64_t sumStride(const PlaneConv &conv) const;
 };
 
-/// What such a kernel can compute: f32, channels first, known extents.
+/// What such a kernel can compute: f32, channels first, known extents but for the batch.
 std::optional<PlaneConv> planeConv(prim::ConvOp op);
 
 /// Null where not even one line of one channel fits the scratch memory.
 std::optional<PlaneCut> planeCut(const CpuTarget &cpu, const PlaneConv &conv);
 
-/// Whether that is predicted to be faster than channels last.
-bool prefersPlaneTiles(const CpuTarget &cpu, prim::ConvOp op);
+/// Whether that is predicted to be faster than channels last, where `steps` neighbours are
+/// multiplied at once.
+bool prefersPlaneTiles(const CpuTarget &cpu, prim::ConvOp op, int64_t steps = 1);
 
 /// Cycles of a core in planes; none where no kernel can.
 std::optional<double> planeTileCycles(const CpuTarget &cpu, prim::ConvOp op);

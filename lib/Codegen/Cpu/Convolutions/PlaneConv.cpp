@@ -51,8 +51,7 @@ static int64_t columnBlocks(const PlaneConv &conv, const PlaneCut &cut) {
 }
 
 int64_t codegen::planeTaskCount(const PlaneConv &conv, const PlaneCut &cut) {
-  return conv.batch * conv.groups * conv.axes[0].output * lineBlocks(conv, cut) *
-         columnBlocks(conv, cut);
+  return conv.groups * conv.axes[0].output * lineBlocks(conv, cut) * columnBlocks(conv, cut);
 }
 
 namespace {
@@ -105,7 +104,9 @@ PlaneEmitter::PlaneEmitter(KernelFrame &frame, prim::ConvOp op, const PlaneConv 
   table = k.scratch(i64, cut.channels * conv.taps());
   fillTable();
   auto isFar = [&](Value v) {
-    return tensorType(v).getNumElements() * int64_t(sizeof(float)) > frame.cpu.l2Bytes;
+    auto type = tensorType(v);
+    return type.hasStaticShape() &&
+           type.getNumElements() * int64_t(sizeof(float)) > frame.cpu.l2Bytes;
   };
   Value stored = frame.yield().getValues()[0];
   fetchesInput = isFar(op.getX()) && columnBlocks(conv, cut) == 1;

@@ -9,7 +9,7 @@ namespace tcc::codegen {
 kernel::Schedule planeSchedule(prim::ConvOp op, const CpuTarget &cpu);
 
 PlaneCut cutOf(cpu::PlaneScheduleAttr attr);
-/// Tasks of all images and groups.
+/// Tasks of an image, of all groups.
 int64_t planeTaskCount(const PlaneConv &conv, const PlaneCut &cut);
 
 bool emitPlaneConvolution(KernelFrame &frame, cpu::PlaneScheduleAttr schedule);
