@@ -14,6 +14,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 using namespace llvm;
 namespace tcc {
@@ -145,6 +146,27 @@ SmallVector<int64_t, 4> panelWidths(const CpuTarget &cpu, int64_t n, unsigned ac
     std::swap(widths.front(),
               *llvm::find(widths, presentPanelWidth(cpu, n, taps, widths, accBits)));
   return widths;
+}
+
+bool shareSets(int64_t bytes, int64_t columns) {
+  constexpr int64_t page = 4096, ways = 8;
+  return std::gcd(bytes, page) * columns >= ways * page;
+}
+
+int64_t squarePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits) {
+  constexpr double slower = 1.06;
+  constexpr int64_t square = 8;
+  int64_t all[] = {1}, lanes = cpu.lanes(accBits), best = 0; // one tap, of all filters
+  double least = HUGE_VAL, usual = HUGE_VAL;
+  for (int64_t width : panelWidths(cpu, n, accBits)) {
+    double time = presentTime(cpu, n, {all, /*channels=*/64}, width / lanes, lanes);
+    usual = std::min(usual, time);
+    if (registerTileRows(cpu, width / lanes) % square == 0 && time < least) {
+      least = time;
+      best = width;
+    }
+  }
+  return least <= slower * usual ? best : 0;
 }
 
 DotSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned) {

@@ -203,6 +203,31 @@ static bool hasTiles(prim::ConvOp op, const CpuTarget &cpu) {
          fitsWinograd(cpu, tileExtents(op));
 }
 
+/// How many bytes the channels of a convolution's result lie apart, where it becomes planes again
+/// after what is computed point by point; 0: it does not, or nobody knows.
+static int64_t bytesOfPlane(prim::ConvOp op) {
+  constexpr unsigned mostOperators = 8;
+  auto type = tensorType(op.getResult());
+  ArrayRef<int64_t> pixels = type.getShape().drop_front().drop_back();
+  Value v = op.getResult();
+  for (unsigned i = 0; i < mostOperators && v.hasOneUse() && !ShapedType::isDynamicShape(pixels);
+       ++i) {
+    Operation *user = *v.user_begin();
+    if (auto transpose = dyn_cast<prim::TransposeOp>(user)) {
+      bool isPlanes =
+          transpose.getPermutation().take_front(2) == ArrayRef({int64_t(0), type.getRank() - 1});
+      int64_t bytes = tensorType(v).getElementTypeBitWidth() / 8;
+      for (int64_t extent : pixels)
+        bytes *= extent;
+      return isPlanes ? bytes : 0;
+    }
+    if (!prim::isElementwise(user) || user->getNumResults() != 1)
+      break;
+    v = user->getResult(0);
+  }
+  return 0;
+}
+
 Orders PackWeights::ordersOf(prim::ConvOp op) const {
   auto xt = tensorType(op.getX()), wt = tensorType(op.getW());
   int64_t spatial = op.getStrides().size(), groups = op.getGroups();
@@ -245,6 +270,11 @@ Orders PackWeights::ordersOf(prim::ConvOp op) const {
     taps = {prim::presentTaps(op), extents.channels};
   if (!narrowGroupLanes(cpu, extents, bits))
     widths = panelWidths(cpu, extents.filters, bits, taps);
+  // Whole lines of planes that share sets of a cache are stored by square tiles.
+  int64_t apart = bytesOfPlane(op);
+  if (apart && !narrowGroupLanes(cpu, extents, bits) && shareSets(apart, widths.front()))
+    if (int64_t square = squarePanelWidth(cpu, extents.filters, bits))
+      std::swap(widths.front(), *llvm::find(widths, square));
   for (int64_t width : widths)
     orders.layouts.push_back(cpu::PanelsAttr::get(
         context, k, 0, width, shape.groups, shape.steps.size, shape.run, shape.steps.sumScale()));

@@ -45,12 +45,16 @@ struct LineCopies {
   int64_t lines = 1; ///< positions of the filter along all axes but the last
   int64_t taps = 1;  ///< along the last axis
   int64_t channels = 1, stride = 1, dilation = 1;
+  int64_t groups = 1; ///< of so many channels
 
+  int64_t pixelElements() const { return channels * groups; }
+  /// Whether neighbouring taps are neighbours in a copy.
+  bool joinsTaps() const { return dilation == 1 && groups == 1; }
   /// Neighbours in a copy that are multiplied by neighbours in k.
-  int64_t run() const { return dilation == 1 ? taps * channels : channels; }
+  int64_t run() const { return joinsTaps() ? taps * channels : channels; }
   /// What `pixels` outputs read of one line.
   int64_t length(int64_t pixels) const {
-    return ((pixels - 1) * stride + (taps - 1) * dilation + 1) * channels;
+    return ((pixels - 1) * stride + (taps - 1) * dilation + 1) * pixelElements();
   }
 };
 

@@ -41,6 +41,14 @@ struct PresentTaps {
 llvm::SmallVector<int64_t, 4> panelWidths(const CpuTarget &cpu, int64_t n, unsigned accBits = 32,
                                           const PresentTaps &taps = {});
 
+/// Whether `columns` that lie `bytes` apart share so few sets of a cache that their lines replace
+/// each other: whole pages, or parts of one.
+bool shareSets(int64_t bytes, int64_t columns);
+
+/// The width of panels whose register tiles have rows that make whole squares, which lines of a
+/// cache are stored by, of about the speed of the others; 0: none is.
+int64_t squarePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits = 32);
+
 /// How 8-bit numbers or bf16 are multiplied into 32-bit sums: `size` neighbours in k are one
 /// step of k. Instructions for bytes that take two signednesses only get lhs with its sign bit
 /// flipped, which is less or more by 128; the weights' column sums make up for it, and for the

@@ -32,15 +32,46 @@ ConvExtents extentsOf(const ConvSpec &spec) {
 
 bool gathers(const ConvSpec &spec) { return gathersTaps(extentsOf(spec)); }
 
+/// Whether the channels of a group's tap are too few for a pointer of its own, and its filters fill
+/// a vector.
+bool hasFewChannels(const ConvSpec &spec) {
+  ConvExtents ofGroup = extentsOf(spec);
+  ofGroup.groups = 1;
+  return gathersTaps(ofGroup) &&
+         (spec.groups == 1 || spec.filters >= spec.cpu.lanes(spec.acc.getIntOrFloatBitWidth()));
+}
+
+constexpr int64_t shortestLine = 16; ///< of which a tile has all of its rows
+
+/// Whether lines are so short that a tile of one has few rows, where gathering a pixel, of which a
+/// tile has as many of any lines, is little beside its products. Tiles of 6 rows and fewer, as of
+/// 16 registers, are no better across lines: they make no squares, which results are stored by.
+bool hasShortLines(KernelBuilder &k, const ConvSpec &spec) {
+  constexpr double cyclesOfRun = 8, little = 0.125;
+  constexpr unsigned manyRegisters = 32;
+  std::optional<int64_t> line = k.known(spec.dims[2].output);
+  if (spec.cpu.vectorRegisters < manyRegisters || !line || *line >= shortestLine ||
+      !hasFewChannels(spec) || spec.steps.size > 1 || !spec.presentTaps.empty())
+    return false;
+  const ConvDim *dims = spec.dims;
+  double runs = dims[2].dilation == 1 ? dims[0].kernel * dims[1].kernel : tapCount(spec);
+  double products = double(tapCount(spec)) * spec.channels * spec.filters * spec.groups;
+  unsigned lanes = spec.cpu.lanes(spec.acc.getIntOrFloatBitWidth());
+  return runs * cyclesOfRun <= little * products / (2 * lanes);
+}
+
 /// Whether lines may be copied for the pixels that read them: the weights of a line come from a
-/// near cache, and lines are dense.
+/// near cache, and lines are dense. Of several groups pointers are as fast for lines of a few.
 bool mayCopyLines(KernelBuilder &k, const ConvSpec &spec) {
-  int64_t weightBytes = tapCount(spec) * spec.channels * spec.filters *
+  int64_t weightBytes = tapCount(spec) * spec.channels * spec.filters * spec.groups *
                         (spec.weightElement.getIntOrFloatBitWidth() / 8);
   bool isNarrow = spec.presentTaps.empty() &&
                   copiesFewFilters(spec.cpu, extentsOf(spec), spec.acc.getIntOrFloatBitWidth());
-  return (gathers(spec) || isNarrow) && spec.steps.size == 1 &&
-         k.isKnown(spec.strides[2], spec.channels) && 2 * weightBytes <= spec.cpu.l2Bytes;
+  bool copiesGroups = spec.groups > 1 && hasFewChannels(spec) && spec.presentTaps.empty() &&
+                      k.known(spec.dims[2].output).value_or(0) >= shortestLine;
+  return (gathers(spec) || isNarrow || copiesGroups) && spec.steps.size == 1 &&
+         k.isKnown(spec.strides[2], spec.groups * spec.channels) &&
+         2 * weightBytes <= spec.cpu.l2Bytes;
 }
 
 /// Steps of k: elements, or steps of bytes, of a tap or, gathered, of all of them.
@@ -130,7 +161,10 @@ SmallVector<ConvSchedule> rankConvSchedules(KernelBuilder &k, const ConvSpec &sp
     ranked.push_back(chooseLines(k, spec));
   } else {
     ConvShape shape = shapeOf(k, spec);
-    if (mayCopyLines(k, spec)) {
+    bool gathersLines = hasShortLines(k, spec);
+    if (gathersLines)
+      shape.a = OperandAccess::Gathered;
+    if (mayCopyLines(k, spec) && !gathersLines) {
       ConvShape lines = shape;
       lines.a = OperandAccess::Copied;
       llvm::append_range(ranked, rankConv(spec.cpu, lines, variations));

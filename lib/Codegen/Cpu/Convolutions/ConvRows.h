@@ -22,6 +22,9 @@ void forChunks(KernelBuilder &k, int64_t count, int64_t lanes,
 llvm::SmallVector<mlir::Value> runIf(KernelBuilder &k, mlir::Value condition, mlir::ValueRange sums,
                                      llvm::function_ref<llvm::SmallVector<mlir::Value>()> body);
 
+/// Taps of a block of k, at most.
+int64_t blockTaps(const ConvSpec &spec, const ContractionSchedule &schedule);
+
 /// Truth values in memory, a byte each.
 void storeFlag(KernelBuilder &k, mlir::Value flag, mlir::Value flags, Index at);
 mlir::Value loadFlag(KernelBuilder &k, mlir::Value flags, Index at);
@@ -102,7 +105,7 @@ private:
   mlir::Value inside(KernelBuilder &k, const Pixel &pixel, int64_t width);
 
   bool lines; ///< a line of the filter is contiguous in the input
-  int64_t rowStride;
+  int64_t pixelElements, rowStride;
   mlir::Type element; ///< of the copies
   mlir::Value packed;
 };

@@ -7,8 +7,12 @@ using namespace mlir;
 namespace tcc::codegen {
 
 LineCopies lineCopies(const ConvSpec &spec) {
-  return {spec.dims[0].kernel * spec.dims[1].kernel, spec.dims[2].kernel, spec.channels,
-          spec.dims[2].stride, spec.dims[2].dilation};
+  return {spec.dims[0].kernel * spec.dims[1].kernel,
+          spec.dims[2].kernel,
+          spec.channels,
+          spec.dims[2].stride,
+          spec.dims[2].dilation,
+          spec.groups};
 }
 
 CopiedLines::CopiedLines(KernelBuilder &k, const ConvSpec &spec,
@@ -33,7 +37,7 @@ void CopiedLines::begin(KernelBuilder &k, Index first, Index end) {
     at[d] = k.rem(rest, spec.dims[d].output);
     rest = k.floorDiv(rest, spec.dims[d].output);
   }
-  Index image = k.mul(rest, spec.imageStride), channels = k.constant(spec.channels);
+  Index image = k.mul(rest, spec.imageStride), channels = k.constant(copies.pixelElements());
   Index left = k.sub(k.mul(first, k.constant(copies.stride)), spec.dims[2].padBefore);
   Index pixels = k.sub(k.sub(end, first), k.constant(1));
   Index length = k.mul(k.add(k.mul(pixels, k.constant(copies.stride)),
@@ -69,7 +73,7 @@ void CopiedLines::copyLine(KernelBuilder &k, Value from, Value inside, Index fir
   Index zero = k.constant(0), step = k.constant(lanes);
   auto stored = VectorType::get({lanes}, spec.inputElement);
   // What exists of the line is [low, high) of the copy.
-  Index width = k.mul(spec.dims[2].input, k.constant(spec.channels));
+  Index width = k.mul(spec.dims[2].input, k.constant(copies.pixelElements()));
   bool leaves = leavesImage(k, 2);
   Index low = leaves ? k.min(k.max(k.sub(zero, first), zero), length) : zero;
   Index high = leaves ? k.max(k.min(k.sub(width, first), length), low) : length;
@@ -103,11 +107,13 @@ void CopiedLines::prepare(KernelBuilder &k, const TileRows &rows, const KBlock &
 }
 
 SmallVector<Value> CopiedLines::run(KernelBuilder &k, const RegisterTile &tile,
-                                    const PanelSource &panel, Index, const KBlock &,
+                                    const PanelSource &panel, Index group, const KBlock &,
                                     ValueRange accs) {
   Index zero = k.constant(0), one = k.constant(1);
-  int64_t runs = copies.dilation == 1 ? 1 : copies.taps, count = copies.lines * runs;
-  Index length = k.constant(copies.run()), pixel = k.constant(copies.stride * copies.channels);
+  int64_t runs = copies.joinsTaps() ? 1 : copies.taps, count = copies.lines * runs;
+  Index length = k.constant(copies.run());
+  Index pixel = k.constant(copies.stride * copies.pixelElements());
+  Index first = k.mulAdd(tilePixel, pixel, k.mul(group, k.constant(copies.channels)));
   RowSource source;
   source.element = spec.acc;
   source.rowStride = pixel;
@@ -115,9 +121,9 @@ SmallVector<Value> CopiedLines::run(KernelBuilder &k, const RegisterTile &tile,
   auto step = [&](Index number, ValueRange in) {
     Index line = k.floorDiv(number, k.constant(runs));
     auto multiply = [&] {
-      Index tap =
-          k.mul(k.rem(number, k.constant(runs)), k.constant(copies.dilation * copies.channels));
-      source.base = k.address(copyOf(k, line), spec.acc, k.mulAdd(tilePixel, pixel, tap));
+      Index tap = k.mul(k.rem(number, k.constant(runs)),
+                        k.constant(copies.dilation * copies.pixelElements()));
+      source.base = k.address(copyOf(k, line), spec.acc, k.add(first, tap));
       return emitRun(k, spec.cpu, tile, source, panel.from(k, k.mul(number, length)), length,
                      schedule.unroll, in);
     };

@@ -174,9 +174,10 @@ rankLines(const CpuTarget &cpu, const ConvShape &shape, ContractionSchedule sche
   int64_t k = shape.taps * shape.channels, width = schedule.panelWidth();
   ProductProblem problem;
   problem.tiles = double(lines) * lineTiles;
-  problem.panels = std::ceil(double(shape.filters) / width);
+  problem.panels = shape.groups * std::ceil(double(shape.filters) / width);
   problem.tileCycles = double(k) * schedule.rows * schedule.vectors;
-  problem.aTileBytes = double(schedule.rows) * shape.inputPixels * shape.channels * bytes;
+  problem.aTileBytes =
+      double(schedule.rows) * shape.inputPixels * shape.channels * shape.groups * bytes;
   problem.bPanelBytes = double(width) * k * bytes;
   problem.l2Bytes = cpu.l2Bytes;
   schedule.a = OperandAccess::Copied;
@@ -195,6 +196,7 @@ rankLines(const CpuTarget &cpu, const ConvShape &shape, ContractionSchedule sche
 /// The best cuts of one way to read the input.
 static llvm::SmallVector<ContractionSchedule> cutConv(const CpuTarget &cpu,
                                                       const ConvShape &shape) {
+  constexpr double cyclesOfTap = 4; // to gather it
   auto tile = registerTile(cpu, shape.pixels, shape.filters, shape.accBits, shape.panelWidth);
   if (!tile)
     return {};
@@ -215,6 +217,8 @@ static llvm::SmallVector<ContractionSchedule> cutConv(const CpuTarget &cpu,
       double(schedule.rows) * shape.inputPixels * shape.channels * shape.groups * bytes;
   problem.bPanelBytes = double(width) * k * bytes;
   problem.l2Bytes = cpu.l2Bytes;
+  if (gathers)
+    problem.aTileCopyCycles = double(schedule.rows) * shape.taps * cyclesOfTap;
 
   // A panel that does not stay in L2 is used a block of taps at a time, by all of
   // the task's tiles; their sums wait in scratch. The same bounds gathered rows.
@@ -222,8 +226,8 @@ static llvm::SmallVector<ContractionSchedule> cutConv(const CpuTarget &cpu,
   int64_t blockBytes = INT64_MAX;
   if (problem.bPanelBytes > cpu.l2Bytes / 2 && problem.tiles > 1)
     blockBytes = cpu.l2Bytes / 4 / width;
-  if (gathers && schedule.rows * k * bytes > scratchLimit)
-    blockBytes = std::min(blockBytes, scratchLimit / schedule.rows);
+  if (gathers && schedule.rows * k * shape.groups * bytes > scratchLimit)
+    blockBytes = std::min(blockBytes, scratchLimit / schedule.rows / shape.groups);
   if (!gathers && schedule.rows * shape.taps * 16 > scratchLimit) // pointer table
     blockBytes = std::min(blockBytes, scratchLimit / 16 / schedule.rows * shape.channels * bytes);
   if (shape.taps > 1 && blockBytes != INT64_MAX) {
@@ -235,6 +239,8 @@ static llvm::SmallVector<ContractionSchedule> cutConv(const CpuTarget &cpu,
     problem.bPanelBytes = 0; // resident
   }
   schedule.a = shape.a;
+  if (gathers && shape.groups > 1)
+    schedule.unroll = unrolledRun(cpu, schedule, shape.copies);
   schedule.inlineEpilogue = k <= 48 && shape.pixels > 0;
   llvm::SmallVector<ContractionSchedule> ranked;
   bool assumed = shape.pixels <= 0 && shape.imagePixels <= 0;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "TaskEmitter.h"
-#include <numeric>
+#include "tcc/Dialect/Cpu/WeightPanels.h"
 
 using namespace mlir;
 namespace tcc::codegen {
@@ -95,17 +95,18 @@ void TaskEmitter::finishTurned(Index tile, Index panel, bool full, Value from) {
 /// A line of the cache that a turned result has holds the rows of two to three tiles, in as many
 /// places as there are columns. Where it is written a tile at a time, it has left L1 in between.
 /// Several panels wait for that only where sums are so short that storing is the most, or where
-/// columns lie whole pages apart or parts of one, so that the lines of a panel share few sets of
-/// every cache.
+/// columns lie whole pages apart, or of squares parts of one, so that the lines of a panel share
+/// few sets of every cache.
 int64_t TaskEmitter::heldTiles() const {
-  constexpr int64_t lineRows = 16, mostDepth = 512, shallow = 32, page = 4096, ways = 8;
+  constexpr int64_t lineRows = 16, mostDepth = 512, shallow = 32, page = 4096;
   if (cutsK || !storesTurned() || spec.schedule.matrixTiles || dots)
     return 1;
   bool wholeSquares = tiling.rows % 8 == 0 && tiling.smallRows % 8 == 0;
   int64_t depth = k.known(spec.k).value_or(mostDepth + 1), panels = spec.schedule.panelsPerTask;
   std::optional<int64_t> apart = k.known(epilogue.turned->columnStride);
-  int64_t common = apart ? std::gcd(*apart * (spec.acc.getIntOrFloatBitWidth() / 8), page) : 1;
-  bool shareSets = common * spec.schedule.panelWidth() >= ways * page;
+  int64_t bytes = apart.value_or(1) * (spec.acc.getIntOrFloatBitWidth() / 8);
+  bool shareSets =
+      bytes % page == 0 || (wholeSquares && tcc::shareSets(bytes, spec.schedule.panelWidth()));
   int64_t mostBytes = (shareSets ? 48 : panels > 1 ? 24 : 16) << 10;
   if (!shareSets && (wholeSquares || depth > mostDepth || (panels > 1 && depth > shallow)))
     return 1;
