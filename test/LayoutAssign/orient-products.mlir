@@ -158,3 +158,13 @@ func.func @lines_left_out(%x: tensor<?x64x6x6xf32>, %w: tensor<64x64x1x1xf32>, %
   %1 = prim.conv %0, %v sizes(%n) {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<?x64x2x2xf32>, tensor<64x64x1x1xf32>, index) -> tensor<?x64x1x1xf32>
   return %1 : tensor<?x64x1x1xf32>
 }
+
+// bf16 of groups of few channels, which pairs are no help for, is multiplied in planes of f32.
+// CHECK-LABEL: func @narrow_groups
+// CHECK: %[[X:.*]] = prim.cast %arg0 : (tensor<?x4x112x17xbf16>) -> tensor<?x4x112x17xf32>
+// CHECK: %[[W:.*]] = prim.cast %arg1 : (tensor<48x1x13x13xbf16>) -> tensor<48x1x13x13xf32>
+// CHECK: prim.conv %[[X]], %[[W]] {{.*}}cpu.in_planes
+func.func @narrow_groups(%x: tensor<?x4x112x17xbf16>, %w: tensor<48x1x13x13xbf16>, %n: index) -> tensor<?x48x100x17xf32> {
+  %0 = prim.conv %x, %w sizes(%n) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 6>, high = array<i64: 0, 6>, groups = 4 : i64} : (tensor<?x4x112x17xbf16>, tensor<48x1x13x13xbf16>, index) -> tensor<?x48x100x17xf32>
+  return %0 : tensor<?x48x100x17xf32>
+}
