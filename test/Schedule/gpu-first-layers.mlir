@@ -13,3 +13,21 @@ func.func @first_layer(%x: tensor<1x224x112x8xbf16>, %w: tensor<32x8x3x2xbf16, #
   } -> tensor<1x112x112x32xbf16>
   return %0 : tensor<1x112x112x32xbf16>
 }
+
+// Few channels leave most of what wgmma multiplies of a tap empty.
+// CHECK-LABEL: @few_channels
+// CHECK: sm_90a = <form = mma,
+// CHECK: sm_90a = <form = wgmma,
+func.func @few_channels(%x24: tensor<8x28x28x24xbf16>, %w24: tensor<128x24x5x5xbf16, #prim.axis_order<[0, 2, 3, 1]>>, %x64: tensor<8x28x28x64xbf16>, %w64: tensor<128x64x5x5xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> (tensor<8x28x28x128xbf16>, tensor<8x28x28x128xbf16>) {
+  %24 = kernel.launch convolution "conv" ins(%x24, %w24 : tensor<8x28x28x24xbf16>, tensor<128x24x5x5xbf16, #prim.axis_order<[0, 2, 3, 1]>>) sizes() {
+  ^bb0(%a: tensor<8x28x28x24xbf16>, %b: tensor<128x24x5x5xbf16, #prim.axis_order<[0, 2, 3, 1]>>):
+    %d = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 2, 2>, high = array<i64: 2, 2>, groups = 1 : i64} : (tensor<8x28x28x24xbf16>, tensor<128x24x5x5xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<8x28x28x128xbf16>
+    kernel.yield %d : tensor<8x28x28x128xbf16>
+  } -> tensor<8x28x28x128xbf16>
+  %64 = kernel.launch convolution "conv" ins(%x64, %w64 : tensor<8x28x28x64xbf16>, tensor<128x64x5x5xbf16, #prim.axis_order<[0, 2, 3, 1]>>) sizes() {
+  ^bb0(%a: tensor<8x28x28x64xbf16>, %b: tensor<128x64x5x5xbf16, #prim.axis_order<[0, 2, 3, 1]>>):
+    %d = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 2, 2>, high = array<i64: 2, 2>, groups = 1 : i64} : (tensor<8x28x28x64xbf16>, tensor<128x64x5x5xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<8x28x28x128xbf16>
+    kernel.yield %d : tensor<8x28x28x128xbf16>
+  } -> tensor<8x28x28x128xbf16>
+  return %24, %64 : tensor<8x28x28x128xbf16>, tensor<8x28x28x128xbf16>
+}

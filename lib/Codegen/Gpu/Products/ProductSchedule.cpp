@@ -167,16 +167,29 @@ static bool isBatch(Operation *product) {
   return dot && !dot.getLhsBatch().empty();
 }
 
+/// Below what part of wgmma's estimate, which counts what is read and written, that of mma.sync,
+/// which does not, is surely faster. Of each tap wgmma multiplies 128 bytes of channels, mma.sync
+/// those that there are: 8 images of 16 x 112^2 by 80 filters of 7^2 took 186 us in bf16 and 94 by
+/// mma.sync, of 24 x 28^2 by 128 of 5^2 27.1 and 12.9, of 32 x 56^2 by 64 of 3^2 13.4 and 11.5, of
+/// 40 x 28^2 16.0 and 13.1, but of 48 x 28^2 8.1 and 8.7 (H200, transposes included).
+static double surelyFaster(Operation *product) {
+  constexpr double kOfProducts = 0.43, kOfWindows = 0.4, kOfFewChannels = 0.8;
+  constexpr int64_t kFewChannels = 48;
+  auto conv = dyn_cast<prim::ConvOp>(product);
+  if (!conv)
+    return kOfProducts;
+  auto w = tensorType(conv.getW());
+  bool few = w.getElementTypeBitWidth() == 16 && w.getDimSize(1) < kFewChannels;
+  return few ? kOfFewChannels : kOfWindows;
+}
+
 /// A product on matrix units by each template that takes it, and in the general form.
 void device::scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp launch,
                               const GpuArch &arch, bool tf32) {
-  // Of the other templates' estimate, which counts what is read and written; that of mma.sync
-  // does not.
-  constexpr double kSurelyOfProducts = 0.43, kSurelyOfWindows = 0.4;
   ScheduleChoice start = all.pop_back_val(), mma = start, general = start;
   auto product = arch.matrixUnit != MatrixUnit::None ? mmaProduct(launch, tf32) : std::nullopt;
   double wgmmaCost = scheduleWgmmas(all, start, launch, arch, tf32);
-  double surely = isa<prim::ConvOp>(productOf(launch)) ? kSurelyOfWindows : kSurelyOfProducts;
+  double surely = surelyFaster(productOf(launch));
   double mmaCost =
       product ? scheduleMma(mma, *product, gathersColumns(productOf(launch), *product), arch) : 0;
   // Measured: small matrices of a batch as well (96 of 64^3 2.3 us by mma.sync, and 1.7). Of open
