@@ -239,3 +239,17 @@ func.func @error_function(%x: vector<16xf32>) -> vector<16xf32> {
   %0 = math.erf %x : vector<16xf32>
   return %0 : vector<16xf32>
 }
+
+// Integers of 64 bits are in the last bits of a sum where AVX2 converts one number at a time; large ones are rare.
+// AVX2-LABEL: func.func @wide_integers
+// AVX2: %[[T:.+]] = math.trunc
+// AVX2: arith.addf %[[T]]
+// AVX2: arith.subi
+// AVX2: scf.if
+// AVX2: arith.fptosi
+// AVX512-LABEL: func.func @wide_integers
+// AVX512-NEXT: arith.fptosi
+func.func @wide_integers(%x: vector<8xf64>) -> vector<8xi64> {
+  %0 = arith.fptosi %x : vector<8xf64> to vector<8xi64>
+  return %0 : vector<8xi64>
+}

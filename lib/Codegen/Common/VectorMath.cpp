@@ -129,12 +129,12 @@ SmallVector<Value> expand(Operation *op, Emitter &e) {
     constexpr int64_t kSign = 0x80000000;
     return {vmath::fromBits((bits(in(0)) & ~kSign) | (bits(in(1)) & kSign)).v};
   }
-  // Rounded to f16, LLVM would round what was f16 before there, element by element. The sign is
-  // that of x in any case; taking it is a second use.
+  // Rounded to 16 bits, LLVM would round what had those before there, element by element. The sign
+  // is that of x in any case; taking it is a second use.
   auto before =
       op->getNumOperands() == 1 ? op->getOperand(0).getDefiningOp<arith::ExtFOp>() : nullptr;
   if (isa<math::RoundEvenOp, math::FloorOp, math::CeilOp, math::TruncOp>(op) &&
-      !e.options.hasScalarLanes && before && getElementTypeOrSelf(before.getIn()).isF16() &&
+      !e.options.hasScalarLanes && before && isNarrow(before.getIn().getType()) &&
       getElementTypeOrSelf(op->getResult(0)).isF32()) {
     constexpr int64_t kSign = 0x80000000;
     Fp whole{&e, e.builder.clone(*op)->getResult(0)};
@@ -165,6 +165,7 @@ SmallVector<Value> expand(Operation *op, Emitter &e) {
       .Case([&](arith::RemFOp) { return Results{out(vmath::remainder(in(0), in(1)))}; })
       .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
           [&](auto) { return Results{vmath::divideIntegers(op, e.options)}; })
+      .Case([&](arith::FPToSIOp) { return Results{vmath::makeWideIntegers(op, e.options)}; })
       .Default([](Operation *) { return Results{}; });
 }
 
@@ -474,7 +475,7 @@ void expandMath(Operation *root, const ExpandMathOptions &options) {
       return;
     bool divides = !options.hasScalarLanes && vmath::dividesIntegers(op);
     if (isa<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp, vector::FMAOp>(op) ||
-        divides)
+        divides || vmath::makesWideIntegers(op, options))
       ops.push_back(op);
   });
   for (Operation *op : ops) {

@@ -95,4 +95,25 @@ Value divideIntegers(Operation *op, const ExpandMathOptions &options) {
                    [&]() -> SmallVector<Value> { return {b.clone(*op)->getResult(0)}; })[0];
 }
 
+bool makesWideIntegers(Operation *op, const ExpandMathOptions &options) {
+  if (!isa<arith::FPToSIOp>(op) || !options.hasAvx2)
+    return false;
+  auto type = dyn_cast<VectorType>(op->getResult(0).getType());
+  return type && type.getNumElements() >= 4 && type.getElementType().isInteger(64) &&
+         getElementTypeOrSelf(op->getOperand(0)).getIntOrFloatBitWidth() >= 32;
+}
+
+Value makeWideIntegers(Operation *op, const ExpandMathOptions &options) {
+  constexpr double kUnit = 0x1.8p52, kLimit = 0x1p51; // sums of the two are whole numbers
+  ImplicitLocOpBuilder b(op->getLoc(), op);
+  Emitter e{b, options};
+  Value x = op->getOperand(0);
+  Type f64 = withElementType(x.getType(), b.getF64Type());
+  Fp wide{&e, x.getType() == f64 ? x : Value(arith::ExtFOp::create(b, f64, x))};
+  Int sum = bits(trunc(wide) + kUnit);
+  Value usual = (sum - bits(wide.constant(kUnit))).v;
+  return ifAnyLane(~(abs(wide) < kLimit), usual,
+                   [&]() -> SmallVector<Value> { return {b.clone(*op)->getResult(0)}; })[0];
+}
+
 } // namespace tcc::codegen::vmath

@@ -9,4 +9,9 @@ bool dividesIntegers(mlir::Operation *op);
 /// The result of such an `op`, by divisions of floats.
 mlir::Value divideIntegers(mlir::Operation *op, const ExpandMathOptions &options);
 
+/// Whether `op` makes integers of 64 bits of vectors of floats, for which AVX2 has no instruction.
+bool makesWideIntegers(mlir::Operation *op, const ExpandMathOptions &options);
+/// The result of such an `op`, by an addition that leaves the integer in the last bits of an f64.
+mlir::Value makeWideIntegers(mlir::Operation *op, const ExpandMathOptions &options);
+
 } // namespace tcc::codegen::vmath

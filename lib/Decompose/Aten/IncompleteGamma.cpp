@@ -32,10 +32,12 @@ constexpr double kPrecision = 0x1p-52;
 
 using Values = SmallVector<Value>;
 
-/// Repeats `turn` on `inits` and a count k (f64, from 1) while `open` holds anywhere.
+/// Repeats `turn` on `inits` and a count k (f64, from 1) while `open` holds anywhere. Some turns
+/// are one: what they leave would else go through memory, and be asked about, each time.
 Values until(PrimBuilder &b, Values inits, function_ref<Values(ValueRange, Value)> turn,
              function_ref<Value(ValueRange)> open) {
   constexpr double kMostTurns = 100000;
+  constexpr int kTogether = 8;
   inits.push_back(b.scalar(1, b.builder().getF64Type()));
   auto more = [&](ValueRange v) {
     Value any = open(v.drop_back());
@@ -43,8 +45,10 @@ Values until(PrimBuilder &b, Values inits, function_ref<Values(ValueRange, Value
     return b.readElements(b.binary<prim::AndOp>(any, b.compare(P::lt, v.back(), kMostTurns)))[0];
   };
   auto body = [&](ValueRange v) -> std::optional<Values> {
-    Values next = turn(v.drop_back(), v.back());
-    next.push_back(b.add(v.back(), 1.0));
+    Values next(v.drop_back());
+    for (int i = 0; i < kTogether; ++i)
+      next = turn(next, b.add(v.back(), double(i)));
+    next.push_back(b.add(v.back(), double(kTogether)));
     return next;
   };
   auto results = b.loop(inits, more, body);

@@ -387,8 +387,7 @@ Value putWhereMasked(AtenNode &a, bool adds) {
     if (v)
       std::tie(mask, first) = std::pair(v, static_cast<int64_t>(i));
   }
-  if (!mask || !values || b.rank(mask) == 0 || first + b.rank(mask) > b.rank(x) ||
-      (adds && b.elem(x).isInteger(1)))
+  if (!mask || !values || first + b.rank(mask) > b.rank(x) || (adds && b.elem(x).isInteger(1)))
     return {};
   // From the last axis: those that the mask lacks, one of what it chooses, those before.
   int64_t masked = b.rank(mask), behind = b.rank(x) - first - masked;
@@ -396,7 +395,8 @@ Value putWhereMasked(AtenNode &a, bool adds) {
   if (int64_t before = static_cast<int64_t>(shape.size()) - behind; before > 0) {
     if (b.known(shape[before - 1]) != 1)
       return {};
-    shape.insert(shape.begin() + before, masked - 1, b.dim(1));
+    shape.erase(shape.begin() + before - 1);
+    shape.insert(shape.begin() + before - 1, masked, b.dim(1));
   }
   if (static_cast<int64_t>(shape.size()) > b.rank(x) || !b.broadcastable(shape, b.dims(x)))
     return {};

@@ -117,7 +117,8 @@ def computed(normal):
         return [aten.index_put(a, [m], one), aten.index_put(a, [m], v[:1, 0]), aten.index_put(a, [m], v[0, :1], True),
                 aten.index_put(a, [rows], one), aten.index_put(a, [rows], seven), aten.index_put(a, [rows], v[0], True),
                 aten.index_put(a, [None, rows[:4]], one), aten.index_put(a, [None, rows[:4]], v[:, :1].expand(5, 1)),
-                aten.index_put(a, [rows], v[:2]), aten.index_put(a, [rows, None], one)]
+                aten.index_put(a, [rows], v[:2]), aten.index_put(a, [rows, None], one), aten.index_put(a, [rows[0]], one),
+                torch.view_as_real(aten.index_put(torch.complex(a, v), [m], one + 2j))]
 
     yield "put_where_masked", put, (normal(5, 4), normal(5, 4) > 0, torch.tensor([True, False, False, True, False]), normal(5, 4))
     yield "put_where_masked_open", lambda a, m: [
