@@ -240,6 +240,35 @@ func.func @error_function(%x: vector<16xf32>) -> vector<16xf32> {
   return %0 : vector<16xf32>
 }
 
+// Where pieces are selected that both take long, a vector computes those that a lane takes. What any number takes that is
+// no exception is always computed.
+// CHECK-LABEL: func.func @pieces
+// CHECK: %[[FAR:.+]] = arith.cmpf ogt
+// CHECK: %[[ANY:.+]] = vector.reduction <or>, %[[FAR]]
+// CHECK: scf.if %[[ANY]] -> (vector<8xf64>)
+// CHECK: scf.yield
+// CHECK: arith.select %[[FAR]]
+// CHECK-LABEL: func.func @exception
+// CHECK-NOT: vector.reduction
+// CHECK: return
+// LANES-LABEL: func.func @pieces
+// LANES-NOT: scf.if
+// LANES: return
+func.func @pieces(%x: vector<8xf64>, %limit: vector<8xf64>) -> vector<8xf64> {
+  %far = arith.cmpf ogt, %x, %limit : vector<8xf64>
+  %0 = math.log %x : vector<8xf64>
+  %1 = math.exp %0 : vector<8xf64>
+  %2 = math.erf %x : vector<8xf64>
+  %3 = arith.select %far, %1, %2 : vector<8xi1>, vector<8xf64>
+  return %3 : vector<8xf64>
+}
+func.func @exception(%x: vector<8xf64>, %limit: vector<8xf64>, %value: vector<8xf64>) -> vector<8xf64> {
+  %far = arith.cmpf ogt, %x, %limit : vector<8xf64>
+  %0 = math.erf %x : vector<8xf64>
+  %1 = arith.select %far, %value, %0 : vector<8xi1>, vector<8xf64>
+  return %1 : vector<8xf64>
+}
+
 // Integers of 64 bits are in the last bits of a sum where AVX2 converts one number at a time; large ones are rare.
 // AVX2-LABEL: func.func @wide_integers
 // AVX2: %[[T:.+]] = math.trunc

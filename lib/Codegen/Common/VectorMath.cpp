@@ -488,6 +488,8 @@ void expandMath(Operation *root, const ExpandMathOptions &options) {
     op->erase();
   }
   expandConversions(root, options); // the expansions above convert too
+  if (!options.hasScalarLanes)
+    vmath::branchSelects(root, options);
 }
 
 std::unique_ptr<Pass> createExpandMathPass(const ExpandMathOptions &options) {

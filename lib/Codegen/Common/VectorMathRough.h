@@ -50,5 +50,7 @@ Fp sinOfUnit(Fp x, bool cosine, bool rough);
 void expandOnePlusTanh(mlir::Operation *root, const ExpandMathOptions &options);
 /// Expands the functions in `root` whose result is only narrowed, roughly.
 void expandRough(mlir::Operation *root, const ExpandMathOptions &options);
+/// Operands of selections that take long are computed where any lane selects them.
+void branchSelects(mlir::Operation *root, const ExpandMathOptions &options);
 
 } // namespace tcc::codegen::vmath
