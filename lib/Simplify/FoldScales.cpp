@@ -29,6 +29,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Simplify/Cancellation.h"
+#include "Simplify/Products.h"
 #include "Simplify/Splat.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "tcc/Reference/Interpreter.h"
@@ -336,7 +337,7 @@ void ScaleFolder::replace(const Line &line, Value replacement) {
 /// The product whose sums, corrected by the sums of others, `value` is.
 static Operation *productOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (isa<prim::ConvOp, prim::DotOp>(op))
+    if (simplify::isProduct(op))
       return op;
     if (!isa<prim::AddOp, prim::SubOp>(op))
       break;
@@ -409,7 +410,7 @@ public:
     SmallVector<Operation *> products;
     SmallVector<prim::CastOp> casts;
     getOperation().walk([&](Operation *op) {
-      if (isa<prim::ConvOp, prim::DotOp>(op))
+      if (simplify::isProduct(op))
         products.push_back(op);
       else if (auto cast = dyn_cast<prim::CastOp>(op))
         casts.push_back(cast);

@@ -24,6 +24,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Simplify/Dequantized.h"
+#include "Simplify/Products.h"
+#include "Simplify/Splat.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "tcc/Reference/Interpreter.h"
 #include "tcc/Simplify/Simplify.h"
 
 namespace tcc {
@@ -392,7 +396,7 @@ public:
     ProductRewriter rewriter(*weights, prefersFloats);
     SmallVector<Operation *> products;
     getOperation().walk([&](Operation *op) {
-      if (isa<prim::ConvOp, prim::DotOp>(op))
+      if (simplify::isProduct(op))
         products.push_back(op);
     });
     for (Operation *op : products) {
