@@ -64,7 +64,10 @@ std::string describe(Type type) {
   std::string s;
   llvm::raw_string_ostream os(s);
   if (auto t = dyn_cast<RankedTensorType>(type)) {
-    os << t.getElementType() << '[';
+    if (isa<graph::StringType>(t.getElementType()))
+      os << "string[";
+    else
+      os << t.getElementType() << '[';
     llvm::interleave(
         t.getShape(), os,
         [&](int64_t d) {
@@ -135,7 +138,7 @@ bool Decomposer::operandsOf(graph::NodeOp node, SmallVectorImpl<Lowered> &operan
   }
   for (const Lowered &operand : operands)
     if (operand.value && isa<graph::StringType>(PrimBuilder::elem(operand.value))) {
-      report(node, "tensors of text are not supported");
+      report(node, "tensors of text are not supported: turn them into numbers before the model");
       return false;
     }
   return true;

@@ -123,3 +123,13 @@ module {
     return %0 : tensor<1x16x6x6xf32>
   }
 }
+
+// -----
+
+// expected-error @+1 {{onnx.Equal (opset 19) on (string[2], string[1]): tensors of text are not supported: turn them into numbers before the model}}
+module {
+  func.func @text(%x: tensor<2x!graph.string>, %y: tensor<1x!graph.string>) -> tensor<2xi1> {
+    %0 = graph.node "onnx" "Equal"(%x, %y) {outs = ["z"], version = 19 : i64} : (tensor<2x!graph.string>, tensor<1x!graph.string>) -> tensor<2xi1>
+    return %0 : tensor<2xi1>
+  }
+}
