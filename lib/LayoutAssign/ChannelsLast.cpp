@@ -39,9 +39,9 @@ public:
   void run();
 
 private:
-  /// [0, 2, .., rank - 1, 1] and its inverse.
-  static SmallVector<int64_t> toLast(int64_t rank);
+  /// The inverse of channelsToLast.
   static SmallVector<int64_t> toFirst(int64_t rank);
+  static SmallVector<int64_t> toLast(int64_t rank) { return channelsToLast(rank); }
   /// Where axis `axis` of a channels-second value lies in its channels-last form.
   static int64_t movedAxis(int64_t axis, int64_t rank) {
     return axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1;
@@ -49,7 +49,9 @@ private:
   Value transposed(Value x, ArrayRef<int64_t> permutation);
   Value last(Value x);
   bool isLast(Value x) { return lastOf.contains(x); }
-  bool meetsChannelsLast(Value x);
+  bool meetsChannelsLast(Value x) {
+    return reachesChannelsLast(x, [&](Value v) { return isLast(v); });
+  }
   bool rewrite(Operation *op);
   bool rewriteConv(prim::ConvOp op);
   bool rewriteElementwise(Operation *op);
@@ -84,14 +86,6 @@ template <typename List> static auto permuted(const List &list, ArrayRef<int64_t
   for (int64_t axis : permutation)
     out.push_back(list[axis]);
   return out;
-}
-
-SmallVector<int64_t> ChannelsLast::toLast(int64_t rank) {
-  SmallVector<int64_t> p = {0};
-  for (int64_t i = 2; i < rank; ++i)
-    p.push_back(i);
-  p.push_back(1);
-  return p;
 }
 
 SmallVector<int64_t> ChannelsLast::toFirst(int64_t rank) {
@@ -295,28 +289,6 @@ bool ChannelsLast::rewriteReduce(prim::ReduceOp op) {
   return true;
 }
 
-/// Whether `x` reaches a convolution, a pool or something channels-last through
-/// operators that keep the layout. A transpose that does not is the model's own wish:
-/// the tokens of a vision transformer come as [N, C, T] and are meant to be [N, T, C].
-bool ChannelsLast::meetsChannelsLast(Value x) {
-  constexpr unsigned kMaxOps = 64;
-  SmallVector<Value> work = {x};
-  DenseSet<Operation *> seen;
-  while (!work.empty() && seen.size() < kMaxOps)
-    for (Operation *user : work.pop_back_val().getUsers()) {
-      if (isa<prim::ConvOp, prim::PoolOp>(user))
-        return true;
-      if (!prim::isElementwise(user) &&
-          !isa<prim::ConcatOp, prim::PadOp, prim::SliceOp, prim::TakeOp>(user))
-        continue;
-      if (llvm::any_of(user->getOperands(), [&](Value v) { return isLast(v); }))
-        return true;
-      if (seen.insert(user).second)
-        llvm::append_range(work, user->getResults());
-    }
-  return false;
-}
-
 /// A transpose to or from channels-last is the other form of its operand.
 bool ChannelsLast::rewriteTranspose(prim::TransposeOp op) {
   int64_t rank = tensorType(op.getX()).getRank();
@@ -376,20 +348,21 @@ bool ChannelsLast::rewriteShuffle(prim::ReshapeOp op) {
 bool ChannelsLast::rewriteRepeat(prim::ReshapeOp op) {
   auto broadcast = op.getX().getDefiningOp<prim::BroadcastOp>();
   int64_t rank = tensorType(op.getResult()).getRank();
-  if (!broadcast || !isLast(broadcast.getX()) || tensorType(broadcast.getX()).getRank() != rank ||
+  auto repeated = broadcast ? repeatedBy(broadcast) : std::nullopt;
+  if (!repeated || !isLast(repeated->x) || tensorType(repeated->x).getRank() != rank ||
       tensorType(broadcast.getResult()).getRank() != rank + 1)
     return false;
   Location loc = op.getLoc();
-  auto extents = prim::dimsOf(b, loc, broadcast.getX());
+  auto extents = prim::dimsOf(b, loc, repeated->x);
   auto parts = prim::dimsOf(b, loc, broadcast.getResult()),
        to = prim::dimsOf(b, loc, op.getResult());
   int64_t added = 0; // the axis that the operand has not
-  while (added < rank && broadcast.getAxes()[added] == added)
+  while (added < rank && repeated->axes[added] == added)
     ++added;
   SmallVector<OpFoldResult> kept(parts);
   kept.erase(kept.begin() + added);
   auto same = [](OpFoldResult x, OpFoldResult y) { return isEqualConstantIntOrValue(x, y); };
-  if (added < 3 || !llvm::is_sorted(broadcast.getAxes()) || !llvm::equal(kept, extents, same))
+  if (added < 3 || !llvm::is_sorted(repeated->axes) || !llvm::equal(kept, extents, same))
     return false;
   for (int64_t axis = 0; axis < rank; ++axis)
     if (axis != added - 1 && !same(to[axis], extents[axis]))
@@ -398,8 +371,8 @@ bool ChannelsLast::rewriteRepeat(prim::ReshapeOp op) {
   spread.insert(spread.begin() + added - 1, parts[added]);
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank + 1));
   axes.erase(axes.begin() + added - 1);
-  auto [type, sizes] = shaped(spread, broadcast.getX());
-  Value y = prim::BroadcastOp::create(b, loc, type, last(broadcast.getX()), axes, sizes);
+  auto [type, sizes] = shaped(spread, repeated->x);
+  Value y = prim::BroadcastOp::create(b, loc, type, last(repeated->x), axes, sizes);
   define(op.getResult(), reshapedLike(op, y));
   return true;
 }

@@ -36,6 +36,76 @@ bool tcc::meetsPlanesOnly(prim::ConvOp op, llvm::function_ref<Met(Operation *)> 
   return true;
 }
 
+SmallVector<int64_t> tcc::channelsToLast(int64_t rank) {
+  SmallVector<int64_t> p = {0};
+  for (int64_t i = 2; i < rank; ++i)
+    p.push_back(i);
+  p.push_back(1);
+  return p;
+}
+
+std::optional<Repeated> tcc::repeatedBy(prim::BroadcastOp op) {
+  RankedTensorType from = tensorType(op.getX()), to = tensorType(op.getResult());
+  Repeated found{op.getX(), SmallVector<int64_t>(op.getAxes())};
+  if (from.getRank() + 1 == to.getRank())
+    return found;
+  auto reshape = op.getX().getDefiningOp<prim::ReshapeOp>();
+  if (!reshape || from.getRank() != to.getRank())
+    return std::nullopt;
+  for (auto [i, extent] : llvm::enumerate(from.getShape())) {
+    SmallVector<int64_t> others(from.getShape());
+    others.erase(others.begin() + i);
+    if (extent != 1 || to.getDimSize(op.getAxes()[i]) == 1 ||
+        tensorType(reshape.getX()).getShape() != ArrayRef(others))
+      continue;
+    found.x = reshape.getX();
+    found.axes.erase(found.axes.begin() + i);
+    return found;
+  }
+  return std::nullopt;
+}
+
+/// What `user` of a value in one layout gives that has it too: nothing, its results, or the pixels
+/// that a broadcast repeats once they are joined.
+static SmallVector<Value> keepingLayout(Operation *user, int64_t rank) {
+  if (prim::isElementwise(user) ||
+      isa<prim::ConcatOp, prim::PadOp, prim::SliceOp, prim::TakeOp>(user))
+    return SmallVector<Value>(user->getResults());
+  SmallVector<Value> joined;
+  SmallVector<Operation *> spread = {user};
+  if (isa<prim::ReshapeOp>(user))
+    spread.assign(user->getUsers().begin(), user->getUsers().end());
+  for (Operation *o : spread)
+    if (auto broadcast = dyn_cast<prim::BroadcastOp>(o); broadcast && repeatedBy(broadcast))
+      for (Operation *join : broadcast.getResult().getUsers())
+        if (isa<prim::ReshapeOp>(join) && tensorType(join->getResult(0)).getRank() == rank)
+          joined.push_back(join->getResult(0));
+  return joined;
+}
+
+bool tcc::reachesChannelsLast(Value x, llvm::function_ref<bool(Value)> isLast) {
+  constexpr unsigned kMaxOps = 64;
+  int64_t rank = tensorType(x).getRank();
+  SmallVector<Value> work = {x};
+  DenseSet<Operation *> seen;
+  while (!work.empty() && seen.size() < kMaxOps)
+    for (Operation *user : work.pop_back_val().getUsers()) {
+      if (isa<prim::ConvOp, prim::PoolOp>(user))
+        return true;
+      if (auto transpose = dyn_cast<prim::TransposeOp>(user);
+          transpose && transpose.getPermutation() == ArrayRef<int64_t>(channelsToLast(rank)))
+        return true;
+      SmallVector<Value> results = keepingLayout(user, rank);
+      if (results.empty())
+        continue;
+      if (llvm::any_of(user->getOperands(), isLast))
+        return true;
+      if (seen.insert(user).second)
+        llvm::append_range(work, results);
+    }
+  return false;
+}
+
 /// Both ends of a line cost more than its middle, by the taps that may leave the image there.
 static bool isWide(int64_t width, int64_t taps) { return 2 * width >= 3 * taps; }
 

@@ -14,6 +14,23 @@ enum class Met {
 /// Whether nothing that `op` meets, through operators that follow, stops it.
 bool meetsPlanesOnly(prim::ConvOp op, llvm::function_ref<Met(mlir::Operation *)> meets);
 
+/// [0, 2, .., rank - 1, 1].
+llvm::SmallVector<int64_t> channelsToLast(int64_t rank);
+
+/// What a broadcast repeats along an axis that `x` has not; `axes` are those of `x` in the result.
+struct Repeated {
+  mlir::Value x;
+  llvm::SmallVector<int64_t> axes;
+};
+
+/// What `op` repeats, behind a reshape that gives it an axis of one element for that.
+std::optional<Repeated> repeatedBy(prim::BroadcastOp op);
+
+/// Whether `x` reaches a convolution, a pool, something that is channels last (`isLast`) or a
+/// transpose to that, through operators that keep the layout. Others are the model's own wish: the
+/// tokens of a vision transformer come as [N, C, T] and are meant to be [N, T, C].
+bool reachesChannelsLast(mlir::Value x, llvm::function_ref<bool(mlir::Value)> isLast);
+
 /// Which convolutions with a filter for each channel may leave channels as planes.
 struct PlanesLimits {
   int64_t shortestLine = 0; ///< of results, in 32 bits, of windows of few taps; 0: none

@@ -176,3 +176,46 @@ func.func @broadcast(%x: tensor<2x3x?x7xf32>, %w: tensor<4x3x1x1xf32>, %k: index
   %2 = prim.neg %1 : (tensor<2x4x?x7xf32>) -> tensor<2x4x?x7xf32>
   return %2 : tensor<2x4x?x7xf32>
 }
+
+// What begins and ends channels last is not turned to planes between: pixels that are taken and repeated.
+// CHECK-LABEL: func @undone
+// CHECK-NOT: prim.transpose
+// CHECK: %[[T:.*]] = prim.take %arg0, %arg1 axis 1
+// CHECK: %[[R:.*]] = prim.broadcast %[[T]] axes [0, 1, 2, 4]
+// CHECK: %[[J:.*]] = prim.reshape %[[R]]
+// CHECK: %[[Y:.*]] = prim.tanh %[[J]]
+// CHECK: return %[[Y]]
+func.func @undone(%x: tensor<2x5x4x8xf32>, %i: tensor<9xi64>) -> tensor<2x9x12x8xf32> {
+  %0 = prim.transpose %x [0, 3, 1, 2] : (tensor<2x5x4x8xf32>) -> tensor<2x8x5x4xf32>
+  %1 = prim.take %0, %i axis 2 : (tensor<2x8x5x4xf32>, tensor<9xi64>) -> tensor<2x8x9x4xf32>
+  %2 = prim.broadcast %1 axes [0, 1, 2, 3] sizes() : (tensor<2x8x9x4xf32>) -> tensor<2x8x9x4x3xf32>
+  %3 = prim.reshape %2 sizes() : (tensor<2x8x9x4x3xf32>) -> tensor<2x8x9x12xf32>
+  %4 = prim.tanh %3 : (tensor<2x8x9x12xf32>) -> tensor<2x8x9x12xf32>
+  %5 = prim.transpose %4 [0, 2, 3, 1] : (tensor<2x8x9x12xf32>) -> tensor<2x9x12x8xf32>
+  return %5 : tensor<2x9x12x8xf32>
+}
+
+// Repeated along an axis that a reshape has given them.
+// CHECK-LABEL: func @repeated
+// CHECK-NOT: prim.transpose
+// CHECK: %[[R:.*]] = prim.broadcast %arg0 axes [0, 1, 3, 4] sizes() : (tensor<2x5x4x8xf32>) -> tensor<2x5x3x4x8xf32>
+// CHECK: %[[J:.*]] = prim.reshape %[[R]] sizes() : (tensor<2x5x3x4x8xf32>) -> tensor<2x15x4x8xf32>
+// CHECK: return %[[J]]
+func.func @repeated(%x: tensor<2x5x4x8xf32>) -> tensor<2x15x4x8xf32> {
+  %0 = prim.transpose %x [0, 3, 1, 2] : (tensor<2x5x4x8xf32>) -> tensor<2x8x5x4xf32>
+  %1 = prim.reshape %0 sizes() : (tensor<2x8x5x4xf32>) -> tensor<2x8x5x1x4xf32>
+  %2 = prim.broadcast %1 axes [0, 1, 2, 3, 4] sizes() : (tensor<2x8x5x1x4xf32>) -> tensor<2x8x5x3x4xf32>
+  %3 = prim.reshape %2 sizes() : (tensor<2x8x5x3x4xf32>) -> tensor<2x8x15x4xf32>
+  %4 = prim.transpose %3 [0, 2, 3, 1] : (tensor<2x8x15x4xf32>) -> tensor<2x15x4x8xf32>
+  return %4 : tensor<2x15x4x8xf32>
+}
+
+// Others end as planes.
+// CHECK-LABEL: func @planes
+// CHECK: prim.transpose %arg0 [0, 3, 1, 2]
+// CHECK: prim.take %{{.*}} axis 2
+func.func @planes(%x: tensor<2x5x4x8xf32>, %i: tensor<9xi64>) -> tensor<2x8x9x4xf32> {
+  %0 = prim.transpose %x [0, 3, 1, 2] : (tensor<2x5x4x8xf32>) -> tensor<2x8x5x4xf32>
+  %1 = prim.take %0, %i axis 2 : (tensor<2x8x5x4xf32>, tensor<9xi64>) -> tensor<2x8x9x4xf32>
+  return %1 : tensor<2x8x9x4xf32>
+}

@@ -28,7 +28,8 @@ Value reflect(PrimBuilder &b, Value x, Value low, Value high, Value *slope = nul
   Value distance = b.select(below, b.sub(low, x), b.sub(x, high));
   Value turns = b.unary<prim::FloorOp>(b.div(distance, range));
   Value rest = b.sub(distance, b.mul(turns, range));
-  Value odd = b.compare(P::ne, b.binary<prim::ModOp>(turns, b.scalar(2, b.elem(x))), 0.0);
+  Value even = b.mul(b.unary<prim::FloorOp>(b.mul(turns, 0.5)), 2.0);
+  Value odd = b.compare(P::ne, b.sub(turns, even), 0.0);
   Value fromLow = b.add(low, rest), fromHigh = b.sub(high, rest);
   Value whenBelow = b.select(odd, fromHigh, fromLow), whenAbove = b.select(odd, fromLow, fromHigh);
   if (slope) {
@@ -43,11 +44,11 @@ struct Border {
   Value low, high, last; ///< last: the extent less one
 };
 
-/// Where the taps along one axis lie and what they weigh; `slopes` gets how each weight grows with
-/// n.
+/// Where the taps along one axis lie, in this type, and what they weigh; `slopes` gets how each
+/// weight grows with n.
 SmallVector<SampleTap> tapsAlong(PrimBuilder &b, const GridOptions &o, Value n, Dim extent,
-                                 SmallVector<Value> *slopes = nullptr) {
-  Type t = b.elem(n), i64 = b.builder().getI64Type();
+                                 Type index, SmallVector<Value> *slopes = nullptr) {
+  Type t = b.elem(n);
   Value size = scalarOf(b, extent, t), last = b.sub(size, 1.0);
   Border border{b.scalar(o.alignCorners ? 0 : -0.5, t), o.alignCorners ? last : b.sub(size, 0.5),
                 last};
@@ -84,7 +85,7 @@ SmallVector<SampleTap> tapsAlong(PrimBuilder &b, const GridOptions &o, Value n, 
       growth = b.mul(growth, slope);
       slopes->push_back(inside ? b.select(inside, growth, b.scalar(0, t)) : growth);
     }
-    return {b.cast(position, i64), weight};
+    return {b.cast(position, index), weight};
   };
   Value one = b.scalar(1, t);
   if (o.mode == GridOptions::Nearest)
@@ -115,8 +116,8 @@ SmallVector<SampleTap> tapsAlong(PrimBuilder &b, const GridOptions &o, Value n, 
 /// The grid's coordinates along axis `i` of `spatial` ones: its last axis has them in reverse
 /// order.
 Value coordinates(PrimBuilder &b, Value grid, int64_t i, int64_t spatial) {
-  Value one = b.sliceAxis(grid, spatial + 1, b.dim(spatial - 1 - i), b.dim(1));
-  return b.squeeze(one, {spatial + 1});
+  int64_t last = b.rank(grid) - 1;
+  return b.squeeze(b.sliceAxis(grid, last, b.dim(spatial - 1 - i), b.dim(1)), {last});
 }
 
 } // namespace
@@ -132,13 +133,17 @@ Value tcc::gridSample(PrimBuilder &b, Value x, Value grid, const GridOptions &o)
   Type own = b.elem(x);
   Value wide = isa<FloatType>(own) ? widen(b, x) : b.cast(x, b.builder().getF32Type());
   grid = b.cast(grid, b.elem(wide));
+  // Words where they can count the pixels: a vector has twice as many.
+  auto pixels = b.known(b.productOf(ArrayRef(b.dims(x)).drop_front(2)));
+  bool areFew = pixels && *pixels <= std::numeric_limits<int32_t>::max();
+  Type index = areFew ? b.builder().getI32Type() : b.builder().getI64Type();
   SmallVector<SmallVector<SampleTap>> taps;
   for (int64_t i = 0; i < spatial; ++i)
-    taps.push_back(tapsAlong(b, o, coordinates(b, grid, i, spatial), b.dim(x, i + 2)));
-  Value result = sampleAt(b, wide, taps);
+    taps.push_back(tapsAlong(b, o, coordinates(b, grid, i, spatial), b.dim(x, i + 2), index));
+  Value sampled = sampleAt(b, wide, taps);
   if (isa<IntegerType>(own))
-    result = b.unary<prim::TruncOp>(result);
-  return b.cast(result, own);
+    sampled = b.unary<prim::TruncOp>(sampled);
+  return b.cast(sampled, own);
 }
 
 GridGradients tcc::gridSampleGradients(PrimBuilder &b, Value g, Value x, Value grid,
@@ -151,10 +156,11 @@ GridGradients tcc::gridSampleGradients(PrimBuilder &b, Value g, Value x, Value g
   requireSame(b, b.dim(grid, 0), b.dim(x, 0), "x and grid");
   requireSame(b, b.dim(grid, spatial + 1), b.dim(spatial), "the grid's coordinates");
   bool hasSlope = o.mode != GridOptions::Nearest;
+  Type i64 = b.builder().getI64Type();
   SmallVector<SmallVector<SampleTap>> taps;
   SmallVector<SmallVector<Value>> slopes(spatial);
   for (int64_t i = 0; i < spatial; ++i)
-    taps.push_back(tapsAlong(b, o, coordinates(b, grid, i, spatial), b.dim(x, i + 2),
+    taps.push_back(tapsAlong(b, o, coordinates(b, grid, i, spatial), b.dim(x, i + 2), i64,
                              hasSlope ? &slopes[i] : nullptr));
   Dims have = b.dims(x), places = b.dims(taps[0][0].position); // [N, ...]
   Dim pixels = b.productOf(ArrayRef(have).drop_front(2));
@@ -165,7 +171,6 @@ GridGradients tcc::gridSampleGradients(PrimBuilder &b, Value g, Value x, Value g
   auto asRows = [&](Value v) {
     return b.reshape(b.broadcastTo(v, places), {places[0], b.dim(1), count});
   };
-  Type i64 = b.builder().getI64Type();
   SmallVector<Value> ofGrid(spatial);
   SmallVector<size_t> corner(spatial, 0);
   while (true) {

@@ -14,7 +14,7 @@ Value tcc::sampleAt(PrimBuilder &b, Value x, ArrayRef<SmallVector<SampleTap>> ta
   Dims positions = b.dims(taps[0][0].position); // [N, ...]
   Dims places(positions.begin() + 1, positions.end());
   Dim count = b.productOf(places);
-  Type i64 = b.builder().getI64Type();
+  Type type = b.elem(taps[0][0].position);
   Dims flat = lead;
   flat.push_back(pixels);
   Value image = b.reshape(x, flat);
@@ -30,7 +30,7 @@ Value tcc::sampleAt(PrimBuilder &b, Value x, ArrayRef<SmallVector<SampleTap>> ta
     Value index, weight;
     for (int64_t i = 0; i < spatial; ++i) {
       const SampleTap &tap = taps[i][corner[i]];
-      index = index ? b.add(b.mul(index, scalarOf(b, have[lead.size() + i], i64)), tap.position)
+      index = index ? b.add(b.mul(index, scalarOf(b, have[lead.size() + i], type)), tap.position)
                     : tap.position;
       weight = weight ? b.mul(weight, tap.weight) : tap.weight;
     }

@@ -6,7 +6,7 @@ namespace tcc {
 
 /// One of the elements around a fractional position along one axis.
 struct SampleTap {
-  mlir::Value position; ///< [N, places...] i64, within the axis
+  mlir::Value position; ///< [N, places...] i64 within the axis, or i32 that count all pixels
   mlir::Value weight;   ///< [N, places...], or less by broadcasting
 };
 

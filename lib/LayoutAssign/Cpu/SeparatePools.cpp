@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 #include "PartialResults.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Dialect/Cpu/PoolLines.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 
@@ -48,12 +49,10 @@ static bool isOfParts(prim::PoolOp op) {
   return true;
 }
 
-/// Whether kernels of points reduce all axes but the last first, a line at a time: of planes
-/// nothing is left to gain.
-static bool isOfLines(prim::PoolOp op) {
+/// Of windows of planes nothing is left to gain where kernels take them from lines.
+static bool isOfPlanes(prim::PoolOp op) {
   auto isLong = [](int64_t window) { return window > 1; };
-  return !op.getChannelsLast() && op.getWindow().back() > 1 &&
-         llvm::count_if(op.getWindow().drop_back(), isLong) == 1;
+  return cpu::takesLines(op) && llvm::count_if(op.getWindow(), isLong) == 2;
 }
 
 /// Whether fewer elements are read, for each result, where the axes come one after the other.
@@ -126,7 +125,7 @@ public:
     for (prim::PoolOp op : pools)
       if (isOfParts(op))
         reduceParts(op);
-      else if (isOfLines(op))
+      else if (isOfPlanes(op))
         continue;
       else if (separates(op))
         separate(op);

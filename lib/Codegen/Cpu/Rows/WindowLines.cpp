@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "WindowLines.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tcc/Dialect/Cpu/PoolLines.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -22,22 +23,10 @@ static bool isStoredAtItsPoints(Value v) {
   });
 }
 
-static bool isWorthLines(prim::PoolOp pool) {
-  constexpr int64_t leastPoints = 4;
-  constexpr unsigned leastBits = 8;
-  auto type = tensorType(pool.getX());
-  if (pool.getChannelsLast() || !type.getElementType().isIntOrFloat() ||
-      type.getElementTypeBitWidth() < leastBits)
-    return false;
-  int64_t rows = llvm::product_of(pool.getWindow().drop_back(), int64_t(1)),
-          columns = pool.getWindow().back();
-  return rows > 1 && columns > 1 && rows * columns >= leastPoints;
-}
-
 SmallVector<prim::PoolOp> tcc::codegen::poolsOfLines(kernel::LaunchOp launch) {
   SmallVector<prim::PoolOp> pools;
   for (auto pool : launch.getBody().getOps<prim::PoolOp>())
-    if (isWorthLines(pool) && isStoredAtItsPoints(pool.getResult()))
+    if (cpu::takesLines(pool) && isStoredAtItsPoints(pool.getResult()))
       pools.push_back(pool);
   return pools;
 }
