@@ -65,6 +65,7 @@ private:
   bool rewriteRepeat(prim::ReshapeOp op);
   bool rewriteBroadcast(prim::BroadcastOp op);
   bool rewriteTake(prim::TakeOp op);
+  void splitJoins();
   std::pair<RankedTensorType, SmallVector<Value>> shaped(ArrayRef<OpFoldResult> extents,
                                                          Value like);
   Value reshapedLike(prim::ReshapeOp op, Value x);
@@ -427,7 +428,30 @@ bool ChannelsLast::rewrite(Operation *op) {
       .Default([](Operation *) { return false; });
 }
 
+/// Pixels that are joined and get an axis for the next repetition at once are joined first.
+void ChannelsLast::splitJoins() {
+  for (auto broadcast : llvm::to_vector(block.getOps<prim::BroadcastOp>())) {
+    auto reshape = broadcast.getX().getDefiningOp<prim::ReshapeOp>();
+    auto before = reshape ? reshape.getX().getDefiningOp<prim::BroadcastOp>() : nullptr;
+    RankedTensorType from = tensorType(broadcast.getX()), to = tensorType(broadcast.getResult());
+    if (!before || tensorType(reshape.getX()).getRank() != from.getRank() ||
+        from.getRank() != to.getRank())
+      continue;
+    for (auto [i, extent] : llvm::enumerate(from.getShape())) {
+      if (extent != 1 || to.getDimSize(broadcast.getAxes()[i]) == 1)
+        continue;
+      SmallVector<int64_t> shape(from.getShape());
+      shape.erase(shape.begin() + i);
+      b.setInsertionPoint(reshape);
+      reshape.getXMutable().assign(prim::ReshapeOp::create(b, reshape.getLoc(), from.clone(shape),
+                                                           reshape.getX(), reshape.getSizes()));
+      break;
+    }
+  }
+}
+
 void ChannelsLast::run() {
+  splitJoins();
   SmallVector<Operation *> ops;
   for (Operation &op : block)
     ops.push_back(&op);

@@ -25,9 +25,6 @@
 //===----------------------------------------------------------------------===//
 #include "Simplify/Dequantized.h"
 #include "Simplify/Products.h"
-#include "Simplify/Splat.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "tcc/Reference/Interpreter.h"
 #include "tcc/Simplify/Simplify.h"
 
 namespace tcc {

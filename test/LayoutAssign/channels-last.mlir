@@ -210,6 +210,24 @@ func.func @repeated(%x: tensor<2x5x4x8xf32>) -> tensor<2x15x4x8xf32> {
   return %4 : tensor<2x15x4x8xf32>
 }
 
+// Joined and given the next axis at once.
+// CHECK-LABEL: func @repeated_twice
+// CHECK-NOT: prim.transpose
+// CHECK: prim.reshape %{{.*}} -> tensor<2x15x4x8xf32>
+// CHECK: prim.reshape %{{.*}} -> tensor<2x15x12x8xf32>
+// CHECK-NOT: prim.transpose
+// CHECK: return
+func.func @repeated_twice(%x: tensor<2x5x4x8xf32>) -> tensor<2x15x12x8xf32> {
+  %0 = prim.transpose %x [0, 3, 1, 2] : (tensor<2x5x4x8xf32>) -> tensor<2x8x5x4xf32>
+  %1 = prim.reshape %0 sizes() : (tensor<2x8x5x4xf32>) -> tensor<2x8x5x1x4xf32>
+  %2 = prim.broadcast %1 axes [0, 1, 2, 3, 4] sizes() : (tensor<2x8x5x1x4xf32>) -> tensor<2x8x5x3x4xf32>
+  %3 = prim.reshape %2 sizes() : (tensor<2x8x5x3x4xf32>) -> tensor<2x8x15x4x1xf32>
+  %4 = prim.broadcast %3 axes [0, 1, 2, 3, 4] sizes() : (tensor<2x8x15x4x1xf32>) -> tensor<2x8x15x4x3xf32>
+  %5 = prim.reshape %4 sizes() : (tensor<2x8x15x4x3xf32>) -> tensor<2x8x15x12xf32>
+  %6 = prim.transpose %5 [0, 2, 3, 1] : (tensor<2x8x15x12xf32>) -> tensor<2x15x12x8xf32>
+  return %6 : tensor<2x15x12x8xf32>
+}
+
 // Others end as planes.
 // CHECK-LABEL: func @planes
 // CHECK: prim.transpose %arg0 [0, 3, 1, 2]

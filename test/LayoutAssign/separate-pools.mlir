@@ -24,6 +24,20 @@ func.func @planes(%x: tensor<1x32x7x7xf32>, %y: tensor<1x8x20x20x20xf32>) -> (te
   return %0, %1 : tensor<1x32x3x3xf32>, tensor<1x8x20x20x20xf32>
 }
 
+// Lines of few points fill no vector, channels do: windows of few taps, one step apart.
+// CHECK-LABEL: func @short_lines
+// CHECK: %[[T:.*]] = prim.transpose %arg0 [0, 2, 3, 1]
+// CHECK: %[[P:.*]] = prim.pool max %[[T]] {{.*}}channels_last = true{{.*}} -> tensor<1x7x7x32xf32>
+// CHECK: prim.transpose %[[P]] [0, 3, 1, 2]
+// CHECK: prim.pool max %arg0 {{.*}} -> tensor<1x32x4x4xf32>
+// CHECK: prim.pool max %arg1 {{.*}} -> tensor<1x9x7x7xf32>
+func.func @short_lines(%x: tensor<1x32x7x7xf32>, %y: tensor<1x9x7x7xf32>) -> (tensor<1x32x7x7xf32>, tensor<1x32x4x4xf32>, tensor<1x9x7x7xf32>) {
+  %0 = prim.pool max %x sizes() {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>} : (tensor<1x32x7x7xf32>) -> tensor<1x32x7x7xf32>
+  %1 = prim.pool max %x sizes() {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>} : (tensor<1x32x7x7xf32>) -> tensor<1x32x4x4xf32>
+  %2 = prim.pool max %y sizes() {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>} : (tensor<1x9x7x7xf32>) -> tensor<1x9x7x7xf32>
+  return %0, %1, %2 : tensor<1x32x7x7xf32>, tensor<1x32x4x4xf32>, tensor<1x9x7x7xf32>
+}
+
 // The axis that is read with a stride comes last, when the other one has fewer lines.
 // CHECK-LABEL: func @strided
 // CHECK: prim.pool sum {{.*}} {channels_last = true, dilations = array<i64: 1, 1>, high = array<i64: 3, 0>, low = array<i64: 3, 0>, strides = array<i64: 2, 1>, window = array<i64: 7, 1>} : (tensor<1x40x40x8xf32>) -> tensor<1x20x40x8xf32>

@@ -877,6 +877,51 @@ func.func @window_lines(%x: tensor<2x3x20x40xf32>) {
   return
 }
 
+// What few rows have in common is computed for all of them at once, if it is more than a few operators.
+// CHECK-LABEL: func @shared_rows
+// CHECK: kernel.launch loop "three"
+// CHECK: } {schedule = #cpu.loop_schedule<lanes = 8, axis = 2, chunk = {{.+}}, block_axis = 1, block_rows = 3, shared = true>}
+// CHECK: return
+func.func @shared_rows(%x: tensor<2x3x40xf32>, %g: tensor<2x1x30xf32>) {
+  %three = kernel.launch loop "three" ins(%x, %g : tensor<2x3x40xf32>, tensor<2x1x30xf32>) sizes() {
+  ^bb0(%a: tensor<2x3x40xf32>, %b: tensor<2x1x30xf32>):
+    %e0 = prim.exp %b : (tensor<2x1x30xf32>) -> tensor<2x1x30xf32>
+    %e1 = prim.tanh %e0 : (tensor<2x1x30xf32>) -> tensor<2x1x30xf32>
+    %e2 = prim.exp %e1 : (tensor<2x1x30xf32>) -> tensor<2x1x30xf32>
+    %e3 = prim.tanh %e2 : (tensor<2x1x30xf32>) -> tensor<2x1x30xf32>
+    %e4 = prim.exp %e3 : (tensor<2x1x30xf32>) -> tensor<2x1x30xf32>
+    %e5 = prim.tanh %e4 : (tensor<2x1x30xf32>) -> tensor<2x1x30xf32>
+    %e6 = prim.exp %e5 : (tensor<2x1x30xf32>) -> tensor<2x1x30xf32>
+    %e7 = prim.tanh %e6 : (tensor<2x1x30xf32>) -> tensor<2x1x30xf32>
+    %s = prim.slice %a starts [0, 0, 5]() steps [1, 1, 1] sizes() : (tensor<2x3x40xf32>) -> tensor<2x3x30xf32>
+    %w = prim.broadcast %e7 axes [0, 1, 2] sizes() : (tensor<2x1x30xf32>) -> tensor<2x3x30xf32>
+    %m = prim.mul %s, %w : (tensor<2x3x30xf32>, tensor<2x3x30xf32>) -> tensor<2x3x30xf32>
+    kernel.yield %m : tensor<2x3x30xf32>
+  } -> tensor<2x3x30xf32>
+  return
+}
+// CHECK-LABEL: func @many_rows
+// CHECK-NOT: shared
+// CHECK: return
+func.func @many_rows(%x: tensor<2x9x40xf32>, %g: tensor<2x1x30xf32>) {
+  %nine = kernel.launch loop "nine" ins(%x, %g : tensor<2x9x40xf32>, tensor<2x1x30xf32>) sizes() {
+  ^bb0(%a: tensor<2x9x40xf32>, %b: tensor<2x1x30xf32>):
+    %e0 = prim.exp %b : (tensor<2x1x30xf32>) -> tensor<2x1x30xf32>
+    %e1 = prim.tanh %e0 : (tensor<2x1x30xf32>) -> tensor<2x1x30xf32>
+    %e2 = prim.exp %e1 : (tensor<2x1x30xf32>) -> tensor<2x1x30xf32>
+    %e3 = prim.tanh %e2 : (tensor<2x1x30xf32>) -> tensor<2x1x30xf32>
+    %e4 = prim.exp %e3 : (tensor<2x1x30xf32>) -> tensor<2x1x30xf32>
+    %e5 = prim.tanh %e4 : (tensor<2x1x30xf32>) -> tensor<2x1x30xf32>
+    %e6 = prim.exp %e5 : (tensor<2x1x30xf32>) -> tensor<2x1x30xf32>
+    %e7 = prim.tanh %e6 : (tensor<2x1x30xf32>) -> tensor<2x1x30xf32>
+    %s = prim.slice %a starts [0, 0, 5]() steps [1, 1, 1] sizes() : (tensor<2x9x40xf32>) -> tensor<2x9x30xf32>
+    %w = prim.broadcast %e7 axes [0, 1, 2] sizes() : (tensor<2x1x30xf32>) -> tensor<2x9x30xf32>
+    %m = prim.mul %s, %w : (tensor<2x9x30xf32>, tensor<2x9x30xf32>) -> tensor<2x9x30xf32>
+    kernel.yield %m : tensor<2x9x30xf32>
+  } -> tensor<2x9x30xf32>
+  return
+}
+
 // Reads that wait for the read before, again and again: several vectors beside each other. With an open line and masks
 // that cost something, one.
 // CHECK-LABEL: @halving

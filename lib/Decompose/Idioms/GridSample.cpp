@@ -137,10 +137,15 @@ Value tcc::gridSample(PrimBuilder &b, Value x, Value grid, const GridOptions &o)
   auto pixels = b.known(b.productOf(ArrayRef(b.dims(x)).drop_front(2)));
   bool areFew = pixels && *pixels <= std::numeric_limits<int32_t>::max();
   Type index = areFew ? b.builder().getI32Type() : b.builder().getI64Type();
+  // Places are one axis from the start: which line one lies in would be a division for each.
+  Dims places = b.dims(grid), result = {b.dim(x, 0), b.dim(x, 1)};
+  places.pop_back();
+  result.append(places.begin() + 1, places.end());
+  grid = b.reshape(grid, {places[0], b.productOf(ArrayRef(places).drop_front()), b.dim(spatial)});
   SmallVector<SmallVector<SampleTap>> taps;
   for (int64_t i = 0; i < spatial; ++i)
     taps.push_back(tapsAlong(b, o, coordinates(b, grid, i, spatial), b.dim(x, i + 2), index));
-  Value sampled = sampleAt(b, wide, taps);
+  Value sampled = b.reshape(sampleAt(b, wide, taps), result);
   if (isa<IntegerType>(own))
     sampled = b.unary<prim::TruncOp>(sampled);
   return b.cast(sampled, own);

@@ -24,7 +24,7 @@ using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 LogicalResult LoopScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t axis,
                                        int64_t chunk, int64_t grain, int64_t blockAxis,
                                        int64_t blockRows, std::optional<int64_t> copiedPoints, bool,
-                                       int64_t joinedAxes, bool windowLines) {
+                                       int64_t joinedAxes, bool windowLines, bool shared) {
   if (failed(verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut},
                                      {"axis", axis, 0},
                                      {"chunk", chunk},
@@ -40,6 +40,8 @@ LogicalResult LoopScheduleAttr::verify(EmitError emitError, int64_t lanes, int64
     return emitError() << "a block of rows is read across, so that no run of them is copied";
   if (blockRows > 1 && windowLines)
     return emitError() << "a block of rows has no line of its own for windows";
+  if (shared && blockRows == 1)
+    return emitError() << "one row shares nothing";
   return success();
 }
 

@@ -13,7 +13,8 @@
 //
 // Of planes, channels first, neither that nor what follows is needed: their kernel reduces the rows
 // that a line's windows see first, and keeps what it makes of them in the first cache
-// (Codegen/Cpu/Rows/WindowLines.cpp).
+// (Codegen/Cpu/Rows/WindowLines.cpp). Lines of few points fill no vector; there as well channels are
+// better lanes.
 //
 // Where results lie some elements apart and their lines are short, lanes along a line would each
 // have an access of their own, or there would be none. Turned so that channels come last, channels
@@ -73,18 +74,34 @@ static bool separates(prim::PoolOp op) {
   return axes > 1 && apart < together;
 }
 
+static bool fillsLanesWithChannels(prim::PoolOp op) {
+  constexpr int64_t kLanes = 16;
+  auto x = tensorType(op.getX()), result = tensorType(op.getResult());
+  return !op.getChannelsLast() && x.hasStaticShape() && result.hasStaticShape() &&
+         x.getElementType().isF32() && x.getNumElements() > 0 && result.getNumElements() > 0 &&
+         x.getDimSize(1) % kLanes == 0;
+}
+
+/// Whether a line that windows are taken from is a part of the smallest vector, and they have so
+/// few taps that two transposes cost less than what is empty.
+static bool isOfShortLines(prim::PoolOp op) {
+  constexpr int64_t kVector = 8, kMostTaps = 9;
+  return cpu::takesLines(op) && fillsLanesWithChannels(op) &&
+         tensorType(op.getResult()).getShape().back() < kVector &&
+         llvm::product_of(op.getWindow(), int64_t(1)) <= kMostTaps &&
+         llvm::all_of(op.getStrides(), [](int64_t stride) { return stride == 1; });
+}
+
 /// Whether two transposes cost less than the taps of short lines, read one by one.
 static bool isWorthTurning(prim::PoolOp op) {
   constexpr int64_t kLanes = 16, kGathers = 8, kFewest = 2;
   constexpr double kTransposed = 6, kGathered = 0.5; // instructions: of a vector, of a lane's tap
-  auto x = tensorType(op.getX()), result = tensorType(op.getResult());
-  if (op.getChannelsLast() || !x.hasStaticShape() || !result.hasStaticShape() ||
-      !x.getElementType().isF32() || x.getNumElements() == 0 || result.getNumElements() == 0)
+  if (!fillsLanesWithChannels(op))
     return false;
+  auto x = tensorType(op.getX()), result = tensorType(op.getResult());
   int64_t axes = llvm::count_if(op.getWindow(), [](int64_t window) { return window > 1; });
   int64_t width = result.getShape().back();
-  if (axes < kFewest || x.getDimSize(1) % kLanes != 0 || width >= kLanes ||
-      op.getStrides().back() < (width < kGathers ? 2 : 3))
+  if (axes < kFewest || width >= kLanes || op.getStrides().back() < (width < kGathers ? 2 : 3))
     return false;
   double taps = 1, read = double(x.getNumElements()) / double(result.getNumElements());
   for (int64_t window : op.getWindow())
@@ -125,6 +142,8 @@ public:
     for (prim::PoolOp op : pools)
       if (isOfParts(op))
         reduceParts(op);
+      else if (isOfShortLines(op))
+        turnPlanes(op);
       else if (isOfPlanes(op))
         continue;
       else if (separates(op))

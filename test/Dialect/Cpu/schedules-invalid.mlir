@@ -28,6 +28,13 @@ func.func @f() attributes {s = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 6
 
 // -----
 
+// expected-error @+1 {{one row shares nothing}}
+func.func @f() attributes {s = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 64, grain = 1, shared = true>} {
+  return
+}
+
+// -----
+
 // expected-error @+1 {{kept is -1, at least 0}}
 func.func @f() attributes {s = #cpu.row_schedule<lanes = 8, grain = 1, kept = -1>} {
   return

@@ -34,7 +34,8 @@ def Cpu_LoopScheduleAttr : Cpu_ScheduleAttr<"LoopSchedule", "loop_schedule"> {
     to memory without them, where they lie as whole lines. The last `joined_axes` of the results, of
     which some are open, are one for the kernel's code, and for the other fields here. With
     `window_lines` the windows of pools are reduced along all axes but the last first, for a line of
-    points at a time.
+    points at a time. With `shared` the rows of a block are not read across, but have most of what
+    they compute in common: it is computed once for all of them.
 
         #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 4>
   }];
@@ -42,7 +43,8 @@ def Cpu_LoopScheduleAttr : Cpu_ScheduleAttr<"LoopSchedule", "loop_schedule"> {
                         Cpu_DefaultInt<"0">:$block_axis, Cpu_DefaultInt<"1">:$block_rows,
                         Cpu_OptionalInt:$copied_points, DefaultValuedParameter<"bool", "false">:$past_caches,
                         Cpu_DefaultInt<"1">:$joined_axes,
-                        DefaultValuedParameter<"bool", "false">:$window_lines);
+                        DefaultValuedParameter<"bool", "false">:$window_lines,
+                        DefaultValuedParameter<"bool", "false">:$shared);
 }
 
 def Cpu_RowScheduleAttr : Cpu_ScheduleAttr<"RowSchedule", "row_schedule"> {

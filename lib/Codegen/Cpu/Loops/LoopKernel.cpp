@@ -35,7 +35,7 @@ public:
       : f(f), windows(lines), out(f.results[0]), axis(schedule.getAxis()),
         blockAxis(schedule.getBlockAxis()), lanes(schedule.getLanes()), chunk(schedule.getChunk()),
         blockRows(schedule.getBlockRows()), copiedPoints(schedule.getCopiedPoints()),
-        pastCaches(pastCaches),
+        shared(schedule.getShared()), pastCaches(pastCaches),
         innerPoints(pointsAfter(cast<RankedTensorType>(f.launch.getResultTypes()[0]), axis)),
         mayRepeat(overwritableInputs(f.launch).empty()) {
     if (axis + 1 == out.extents.size()) {
@@ -80,6 +80,7 @@ private:
     return copiedPoints && points >= *copiedPoints && copiedRun(f, lanes, outer, from, to, range);
   }
   void emitBlock(const Coords &outer, Value low, Value high);
+  void storeSharedRows(const Coords &outer, Value first, Value place);
   void emitFullBlock(const Coords &outer, Value first, Value low, Value high);
 
   KernelFrame &f;
@@ -88,7 +89,7 @@ private:
   unsigned axis, blockAxis, lanes;
   int64_t chunk, blockRows;
   std::optional<int64_t> copiedPoints;
-  bool pastCaches;
+  bool shared, pastCaches;
   int64_t innerPoints;
   bool mayRepeat;              ///< what is stored is not read
   SmallVector<int64_t> pieces; ///< where they begin, but for the first; none: the row is one
@@ -341,6 +342,16 @@ void LoopEmitter::emitBlock(const Coords &outer, Value low, Value high) {
   });
 }
 
+/// The rows of a block at `place`, all of which are computed before one is stored.
+void LoopEmitter::storeSharedRows(const Coords &outer, Value first, Value place) {
+  SmallVector<Coords> points(blockRows, outer);
+  for (auto [row, at] : llvm::enumerate(points)) {
+    at[blockAxis] = Coord::uniform(f.e.addIndex(first, f.e.index(row)));
+    at.push_back(Coord::affine(place, 1));
+  }
+  store(points, 1);
+}
+
 /// Vectors of all rows while there are lanes for one. What is left is one more vector, which does
 /// some points again where that changes nothing and half of it or more is new, else narrower ones,
 /// then single points.
@@ -351,6 +362,8 @@ void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Val
     f.loop(from, to, n, [&](Value i) {
       if (to != high)
         f.e.bindAligned(i);
+      if (shared)
+        return storeSharedRows(outer, first, i);
       unsigned rows = std::min<int64_t>(blockRows, n);
       for (int64_t block = 0; block < blockRows; block += rows) {
         Value base = block ? Value(arith::AddIOp::create(f.b, first, f.e.index(block))) : first;

@@ -256,6 +256,43 @@ static unsigned pointLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
   return functions == 1 && operators <= kMostOperators ? lanes * vectors : lanes;
 }
 
+/// An axis of few points for which a kernel computes much the same: where a grid lies for the
+/// channels of an image.
+static std::optional<BlockedAxis> sharedAxis(kernel::LaunchOp launch, unsigned laneAxis) {
+  constexpr int64_t kMostRows = 8, kLeastOperators = 8;
+  auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
+  if (launch.getResultTypes().size() != 1 || !type.hasStaticShape() ||
+      !launch.getBody().getOps<prim::PoolOp>().empty())
+    return std::nullopt;
+  for (unsigned axis = 0; axis < laneAxis; ++axis) {
+    int64_t rows = type.getDimSize(axis), operators = 0;
+    if (rows < 2 || rows > kMostRows)
+      continue;
+    auto isPart = [&](RankedTensorType part) {
+      return part.hasStaticShape() && part.getNumElements() * rows == type.getNumElements();
+    };
+    for (Operation &op : launch.getBody().front().without_terminator())
+      operators += prim::isElementwise(&op) && isPart(tensorType(op.getResult(0)));
+    auto repeats = [&](prim::BroadcastOp op) {
+      auto from = tensorType(op.getX());
+      return isPart(from) &&
+             llvm::none_of(llvm::zip_equal(op.getAxes(), from.getShape()), [&](auto pair) {
+               return std::get<0>(pair) == axis && std::get<1>(pair) != 1;
+             });
+    };
+    auto spreads = [&](prim::BroadcastOp op) {
+      auto from = tensorType(op.getX());
+      return op.getType().getShape() == type.getShape() &&
+             !(from.hasStaticShape() && from.getNumElements() == 1);
+    };
+    auto broadcasts =
+        llvm::make_filter_range(launch.getBody().getOps<prim::BroadcastOp>(), spreads);
+    if (operators >= kLeastOperators && !broadcasts.empty() && llvm::all_of(broadcasts, repeats))
+      return BlockedAxis{axis, rows};
+  }
+  return std::nullopt;
+}
+
 /// Whether a kernel of points only moves elements of its operands.
 static bool onlyMoves(kernel::LaunchOp launch) {
   auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
@@ -305,7 +342,7 @@ static kernel::Schedule scheduleOf(kernel::LaunchOp launch, int64_t joined, cons
     return cpu::LoopScheduleAttr::get(context, /*lanes=*/1, /*axis=*/0, kMostPoints,
                                       /*grain=*/1, /*block_axis=*/0, /*block_rows=*/1,
                                       /*copied_points=*/std::nullopt, /*past_caches=*/false, joined,
-                                      /*window_lines=*/false);
+                                      /*window_lines=*/false, /*shared=*/false);
   int64_t axis = type.getRank() - 1, innerPoints = 1;
   while (axis > 0) {
     int64_t extent = type.getDimSize(axis), next = type.getDimSize(axis - 1);
@@ -323,7 +360,9 @@ static kernel::Schedule scheduleOf(kernel::LaunchOp launch, int64_t joined, cons
   int64_t extent = type.getDimSize(axis);
   int64_t points = ShapedType::isDynamic(extent) ? kOpenRun : std::clamp<int64_t>(extent, 1, chunk);
   bool copied = false;
-  BlockedAxis block = blockedAxis(launch, axis, innerPoints, cpu).value_or(BlockedAxis{0, 1});
+  auto across = blockedAxis(launch, axis, innerPoints, cpu);
+  auto shared = across || innerPoints > 1 ? std::nullopt : sharedAxis(launch, axis);
+  BlockedAxis block = across.value_or(shared.value_or(BlockedAxis{0, 1}));
   if (block.rows == 1 && innerPoints == 1) {
     copied = onlyMoves(launch);
     chunk = copied ? std::max(chunk, longestCopied(type)) : chunk;
@@ -341,7 +380,7 @@ static kernel::Schedule scheduleOf(kernel::LaunchOp launch, int64_t joined, cons
   bool pastCaches = innerPoints == 1 && wholeLines && lanes > 1 && pointsOutgrowCaches(launch, cpu);
   return cpu::LoopScheduleAttr::get(context, lanes, axis, chunk, grain, block.axis, block.rows,
                                     copies ? std::optional(shortest) : std::nullopt, pastCaches,
-                                    joined, windowLines);
+                                    joined, windowLines, shared.has_value());
 }
 
 kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTarget &cpu) {
