@@ -8,6 +8,7 @@
 #include "Decompose/Aten/Mask.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
+#include "Decompose/Idioms/Axes.h"
 #include "Decompose/IndexBounds.h"
 #include <limits>
 
@@ -69,7 +70,8 @@ LogicalResult maskedSelect(AtenNode &a) {
   return a.give(b.take(x, positionsOf(b, mask)[0], 0));
 }
 
-/// Elements of the source, in order, where the mask holds.
+/// Elements of the source, in order, where the mask holds. That there are enough of them is a truth
+/// of a tensor, which a GPU finds without the host.
 LogicalResult maskedScatter(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self"), source = a.tensor("source");
@@ -79,14 +81,18 @@ LogicalResult maskedScatter(AtenNode &a) {
   x = b.broadcastTo(x, shape);
   Dims flat = {b.productOf(shape)};
   // Places in few bits, where they fit: a vector has more of them.
-  auto all = b.known(flat.front());
+  auto all = b.known(flat[0]), given = b.known(b.productOf(b.dims(source)));
   bool few = all && *all <= std::numeric_limits<int32_t>::max();
-  Type i64 = b.builder().getI64Type(), index = few ? b.builder().getI32Type() : i64;
-  Value count = b.reshape(b.cast(mask, index), flat);
+  Type i64 = b.builder().getI64Type();
+  Value count = b.reshape(b.cast(mask, few ? b.builder().getI32Type() : i64), flat);
   Value position = prim::CumulativeOp::create(b.builder(), b.location(), count.getType(),
                                               prim::ReduceKind::sum, count, 0, true, false);
-  Value taken = b.cast(b.reduce(prim::ReduceKind::sum, count, {0}, false), i64);
-  requireAtMost(b, b.readElements(taken)[0], b.productOf(b.dims(source)), "positions of a mask");
+  if (!all || !given || *all > *given) {
+    Value taken = b.cast(b.reduce(prim::ReduceKind::sum, count, {0}, false), i64);
+    Value there = scalarOf(b, b.productOf(b.dims(source)), i64);
+    b.check(b.readElements(b.compare(P::le, taken, there))[0],
+            "masked_scatter: the mask has more positions than the source has elements");
+  }
   Value values = b.take(b.reshape(source, {b.productOf(b.dims(source))}), position, 0);
   return a.give(b.select(mask, b.reshape(values, shape), x));
 }

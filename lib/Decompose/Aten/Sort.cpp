@@ -36,9 +36,10 @@ template <K kind> LogicalResult cumulative(AtenNode &a) {
 
 /// The logarithm of the sum of the exponentials of all elements up to each, relative to the largest
 /// of those, m: no shift common to all would do, what lies far below it would be lost. The sums, of
-/// exp(x - m), double their span (Hillis and Steele 1986): after the step of d, each is of the 2 d
-/// elements that end there, and the one d before it is made relative to this m.
-/// Of complex x the largest real part counts, and the result's angle is the principal one.
+/// exp(x - m), span four times as much after each step (Hillis and Steele 1986, who double it):
+/// after that of d, each is of the 4 d elements that end there, and those d, 2 d and 3 d before it
+/// are made relative to this m. Of complex x the largest real part counts, and the result's angle
+/// is the principal one.
 Value runningLogAddExp(PrimBuilder &b, Value x, int64_t axis, int64_t extent) {
   Value size = x;
   if (auto complex = dyn_cast<ComplexType>(b.elem(x)))
@@ -49,15 +50,20 @@ Value runningLogAddExp(PrimBuilder &b, Value x, int64_t axis, int64_t extent) {
   Value m = b.select(b.predicate<prim::IsInfOp>(top), none, top);
   auto like = [&](Value v) { return b.cast(v, b.elem(x)); };
   Value sum = b.exp(b.sub(x, like(m)));
-  for (int64_t d = 1; d < extent; d *= 2) {
-    SmallVector<Dim> low(b.rank(x), b.dim(0)), high = low;
-    low[axis] = b.dim(d);
-    auto before = [&](Value v) {
-      return b.pad(b.sliceAxis(v, axis, b.dim(0), b.dim(extent - d)), b.scalar(0, b.elem(v)), low,
-                   high);
-    };
-    Value factor = b.exp(b.minimum(b.sub(before(m), m), none));
-    sum = b.add(sum, b.mul(before(sum), like(factor)));
+  constexpr int64_t kSpan = 4;
+  for (int64_t d = 1; d < extent; d *= kSpan) {
+    Value all = sum;
+    for (int64_t away = d; away < std::min(kSpan * d, extent); away += d) {
+      SmallVector<Dim> low(b.rank(x), b.dim(0)), high = low;
+      low[axis] = b.dim(away);
+      auto before = [&](Value v) {
+        return b.pad(b.sliceAxis(v, axis, b.dim(0), b.dim(extent - away)), b.scalar(0, b.elem(v)),
+                     low, high);
+      };
+      Value factor = b.exp(b.minimum(b.sub(before(m), m), none));
+      all = b.add(all, b.mul(before(sum), like(factor)));
+    }
+    sum = all;
   }
   return b.add(like(m), b.log(sum));
 }

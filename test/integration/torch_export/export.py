@@ -268,6 +268,7 @@ TRUSTING = {
     "max_pool_backward": (lambda x, i: torch.ops.aten.max_pool2d_with_indices_backward(
         x[None, :1], x.new_ones(1, 2, 6), [2, 2], [2, 2], [0, 0], [1, 1], False, i.reshape(1, 1, 3)), (0, 9, 5),
         [(12, 0, 0), (0, -1, 0), (0, 0, 2**40)]),
+    "masked_scatter": (lambda x, i: x.masked_scatter(i > 0, x.flatten()[:4]), (1, 0, -1), [(1, 1, 0), (1, 2, 3)]),
     "repeat_interleave": (lambda x, i: x.repeat_interleave(i, 0, output_size=3), (1, 2, 0), [(2, 2, 0), (4, -1, 0), (0, 0, 0)]),
 }
 

@@ -185,7 +185,8 @@ def cases():
     yield "indexing", lambda a, n, m, w: [
         a[n], a[:, n], a[n, :, m], a[:, n, m], a[n[:, None], m], a[-1, n], F.embedding(m, w), w.index_select(0, m)], (
             normal(3, 4, 5), torch.tensor([0, 2, -1]), torch.tensor([1, 0, 3]), normal(5, 4))
-    yield "masks", lambda a, m, d: [a[m], m.nonzero(), a.masked_scatter(m, d)], (x, b, y)
+    yield "masks", lambda a, m, d: [a[m], m.nonzero(), a.masked_scatter(m, d),
+        a.masked_scatter(m, d.flatten()[1:])], (x, b, y)
     yield "gather_scatter", lambda a, n, s: [
         a.gather(1, n), a.gather(0, n[:, :2].clamp(max=2)), torch.take_along_dim(a, n, 1), a.scatter(1, n, s),
         a.scatter(1, n, 2.5), a.scatter_add(1, n, s), a.scatter_reduce(1, n, s, "amax"), a.index_copy(0, n[0, :3] % 3, s),
