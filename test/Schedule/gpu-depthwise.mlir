@@ -22,3 +22,15 @@ func.func @few(%x: tensor<1x14x14x384xbf16>, %w: tensor<384x1x3x3xbf16, #prim.ax
   } -> tensor<1x14x14x384xbf16>
   return
 }
+
+// Filters that a run is given lie as they do.
+// CHECK-LABEL: @given
+// CHECK: form = loop, threads = {{[0-9]+}}, lanes = 4, {{.*}}rows = 8
+func.func @given(%x: tensor<1x112x112x256xbf16>, %w: tensor<256x1x3x3xbf16>) {
+  %0 = kernel.launch convolution "conv" ins(%x, %w : tensor<1x112x112x256xbf16>, tensor<256x1x3x3xbf16>) sizes() {
+  ^bb0(%a: tensor<1x112x112x256xbf16>, %b: tensor<256x1x3x3xbf16>):
+    %c = prim.conv %a, %b sizes() {channels_last = true, dilations = array<i64: 1, 1>, groups = 256 : i64, high = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x112x112x256xbf16>, tensor<256x1x3x3xbf16>) -> tensor<1x112x112x256xbf16>
+    kernel.yield %c : tensor<1x112x112x256xbf16>
+  } -> tensor<1x112x112x256xbf16>
+  return
+}

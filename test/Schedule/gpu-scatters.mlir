@@ -96,3 +96,21 @@ func.func @tuples(%x: tensor<500x600x32xbf16>, %i: tensor<5000x1xi64>, %j: tenso
   } -> tensor<500x600x32xbf16>
   return
 }
+
+// Integers that few elements have many of are added up by each block; of a few one block has all.
+// CHECK-LABEL: @counts
+// CHECK: <form = scatter, threads = 256, row_threads = 1, kept = 100, shared_bytes = 800, split = 488, scratch_bytes = 4096, index_bits = 32, resident = 1>
+// CHECK: <form = scatter, threads = 256, row_threads = 1, kept = 100, shared_bytes = 800, index_bits = 32, resident = 1>
+func.func @counts(%x: tensor<100xi64>, %i: tensor<1000000xi64>, %u: tensor<1000000xi64>, %j: tensor<1000xi64>, %v: tensor<1000xi64>) {
+  %0 = kernel.launch special "scatter_along" ins(%x, %i, %u : tensor<100xi64>, tensor<1000000xi64>, tensor<1000000xi64>) sizes() {
+  ^bb0(%a: tensor<100xi64>, %b: tensor<1000000xi64>, %c: tensor<1000000xi64>):
+    %d = prim.scatter_along add %a, %b, %c axis 0 : (tensor<100xi64>, tensor<1000000xi64>, tensor<1000000xi64>) -> tensor<100xi64>
+    kernel.yield %d : tensor<100xi64>
+  } -> tensor<100xi64>
+  %1 = kernel.launch special "scatter_along" ins(%x, %j, %v : tensor<100xi64>, tensor<1000xi64>, tensor<1000xi64>) sizes() {
+  ^bb0(%a: tensor<100xi64>, %b: tensor<1000xi64>, %c: tensor<1000xi64>):
+    %d = prim.scatter_along add %a, %b, %c axis 0 : (tensor<100xi64>, tensor<1000xi64>, tensor<1000xi64>) -> tensor<100xi64>
+    kernel.yield %d : tensor<100xi64>
+  } -> tensor<100xi64>
+  return
+}

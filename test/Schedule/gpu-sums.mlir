@@ -80,3 +80,19 @@ func.func @outer(%a: tensor<30x77x99xbf16>, %b: tensor<30x77x99xbf16>, %x: tenso
   } -> tensor<8x16x64xbf16>
   return
 }
+
+// Short rows of numbers that all rows share are a thread's each: which of 37 boundaries is the next.
+// CHECK-LABEL: @boundaries
+// CHECK: <form = row, threads = 256, row_threads = 1, kept = 37, index_bits = 32>
+func.func @boundaries(%x: tensor<37xf32>, %y: tensor<2097152xf32>) -> tensor<2097152xi64> {
+  %0 = kernel.launch row[1] "reduce" ins(%x, %y : tensor<37xf32>, tensor<2097152xf32>) sizes() {
+  ^bb0(%a: tensor<37xf32>, %b: tensor<2097152xf32>):
+    %c = prim.broadcast %a axes [1] sizes() : (tensor<37xf32>) -> tensor<2097152x37xf32>
+    %d = prim.broadcast %b axes [0] sizes() : (tensor<2097152xf32>) -> tensor<2097152x37xf32>
+    %e = prim.compare lt %c, %d : (tensor<2097152x37xf32>, tensor<2097152x37xf32>) -> tensor<2097152x37xi1>
+    %f = prim.cast %e : (tensor<2097152x37xi1>) -> tensor<2097152x37xi64>
+    %g = prim.reduce sum %f [1] : (tensor<2097152x37xi64>) -> tensor<2097152xi64>
+    kernel.yield %g : tensor<2097152xi64>
+  } -> tensor<2097152xi64>
+  return %0 : tensor<2097152xi64>
+}

@@ -1,5 +1,6 @@
 // The general forms of GPU kernels on the simulated device against the reference interpreter.
 #include "KernelTexts.h"
+#include <array>
 #include <catch2/catch.hpp>
 
 using namespace mlir;
@@ -50,6 +51,40 @@ TEST_CASE("loops: open extents, empty tensors, in place of views") {
     %0 = prim.concat %x, %z axis 1 : (tensor<5x6xf32>, tensor<5x3xf32>) -> tensor<5x9xf32>
     %y = prim.pad %0, %v low [1, 2] () interior [0, 0] sizes() : (tensor<5x9xf32>, tensor<f32>) -> tensor<8x11xf32>)"),
       {random(DType::F32, {5, 6}), random(DType::F32, {5, 3}), random(DType::F32, {})});
+}
+
+TEST_CASE("loops: points along another axis that have much in common") {
+  // Channels of samples, the last thread of a row included; and images of a resize.
+  for (auto [outer, channels, places] :
+       {std::array<int64_t, 3>{2, 4, 9999}, {1, 3, 40001}, {6, 1, 20001}}) {
+    std::string n = std::to_string(places), o = std::to_string(outer),
+                x = tensor(o + "x" + std::to_string(channels) + "x" + n, "f32"),
+                i = tensor(o + "x" + std::to_string(channels) + "x" + n, "i64"),
+                g = tensor(o + "x" + n, "f32"), k = tensor(o + "x" + n, "i64"),
+                u = tensor(o + "x1x" + n, "i64");
+    bool images = channels == 1;
+    std::string row = tensor(n, "f32"), at = tensor(n, "i64");
+    std::string sampled = "%0 = prim.exp %g : (" + g + ") -> " + g + "\n%1 = prim.floor %0 : (" +
+                          g + ") -> " + g + "\n%2 = prim.cast %1 : (" + g + ") -> " + k +
+                          "\n%3 = prim.reshape %2 sizes() : (" + k + ") -> " + u +
+                          "\n%4 = prim.broadcast %3 axes [0, 1, 2] sizes() : (" + u + ") -> " + i +
+                          "\n%y = prim.take_along %x, %4 axis 2 : (" + x + ", " + i + ") -> " + x;
+    std::string resized = "%0 = prim.exp %g : (" + row + ") -> " + row +
+                          "\n%1 = prim.floor %0 : (" + row + ") -> " + row +
+                          "\n%2 = prim.cast %1 : (" + row + ") -> " + at +
+                          "\n%3 = prim.take %x, %2 axis 2 : (" + x + ", " + at + ") -> " + x +
+                          "\n%4 = prim.broadcast %0 axes [2] sizes() : (" + row + ") -> " + x +
+                          "\n%y = prim.mul %3, %4 : (" + x + ", " + x + ") -> " + x;
+    std::string text =
+        function("%x: " + x + ", %g: " + (images ? row : g), x, images ? resized : sampled);
+    INFO(text);
+    codegen::device::Schedule s = scheduleOf(text);
+    CHECK(s.getDepth() == (images ? 2 : 1));
+    CHECK(s.getVectors() > 1);
+    Tensor where =
+        images ? random(DType::F32, {places}, 0, 9) : random(DType::F32, {outer, places}, 0, 9);
+    check(text, {random(DType::F32, {outer, channels, places}), where});
+  }
 }
 
 TEST_CASE("loops of open extents: vectors, and what is less than one behind them") {

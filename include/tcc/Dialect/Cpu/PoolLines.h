@@ -1,7 +1,7 @@
 //===- PoolLines.h - Pools whose windows are taken from lines ---*- C++ -*-===//
 //
 // Code generation reduces the rows that the windows of a line see to one line first
-// (Codegen/Cpu/WindowLines.cpp). Layout leaves such pools whole.
+// (Codegen/Cpu/Rows/WindowLines.cpp). Layout leaves such pools whole.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

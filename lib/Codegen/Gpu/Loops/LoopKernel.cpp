@@ -6,8 +6,9 @@
 // keeps several loads in flight, and a result may lie in an operand's place. Where all is at the
 // result's own point, points are numbered through, and rows of any length are cut into whole
 // vectors. Of open extents, and of others that make no whole vectors, a thread more has what is
-// less than one. The elements of a check that was joined with the kernel (JoinedChecks.cpp) are
-// shared by its threads, those of a thread next to the points that it reads.
+// less than one. Where points along another axis have much in common, a thread has several of
+// these instead (SharedPoints.h). The elements of a check that was joined with the kernel
+// (JoinedChecks.cpp) are shared by its threads, those of a thread next to the points that it reads.
 //
 //===----------------------------------------------------------------------===//
 #include "../KernelFrame.h"
@@ -42,6 +43,10 @@ public:
       units.push_back(d);
     if (!extents.empty())
       units.push_back(f.e.divIndex(extents.back(), f.e.index(f.schedule.getLanes())));
+    if (unsigned before = f.schedule.getDepth()) {
+      Value &along = units[units.size() - 1 - before];
+      along = f.e.divIndex(along, f.e.index(f.schedule.getVectors()));
+    }
     total = f.volume(units);
   }
   void run();
@@ -49,7 +54,8 @@ public:
 private:
   void runPoints();
   void flatten();
-  Point pointOf(Value task);
+  Point pointOf(Value task, unsigned together);
+  void runShared();
   void evaluate(Point &point);
   void store(const Point &point);
   void runOpen(Value task);
@@ -98,9 +104,10 @@ void LoopEmitter::flatten() {
 }
 
 /// The vector that `task` numbers; past the end, the last one, which must not be stored.
-Point LoopEmitter::pointOf(Value task) {
+/// `together`: of a thread.
+Point LoopEmitter::pointOf(Value task, unsigned together) {
   Point point;
-  unsigned perBlock = f.schedule.getThreads() * f.schedule.getVectors();
+  unsigned perBlock = f.schedule.getThreads() * together;
   auto known = getConstantIntValue(total);
   if (!known || *known % perBlock != 0) {
     point.inside = f.less(task, total);
@@ -291,8 +298,32 @@ void LoopEmitter::run() {
     tell(before);
 }
 
+/// Neighbours along another axis than the last one.
+void LoopEmitter::runShared() {
+  Value thread = f.e.addIndex(f.e.mulIndex(f.block, f.e.index(f.schedule.getThreads())), f.thread);
+  Point first = pointOf(thread, 1);
+  Coord &along = first.at[first.at.size() - 1 - f.schedule.getDepth()];
+  Value begin = f.e.mulIndex(along.base, f.e.index(f.schedule.getVectors()));
+  SmallVector<Point> points;
+  for (unsigned v = 0; v < f.schedule.getVectors(); ++v) {
+    along = Coord::uniform(f.e.addIndex(begin, f.e.index(v)));
+    points.push_back(first);
+    evaluate(points.back());
+    if (f.failed)
+      return;
+  }
+  readFirst(*f.b.getInsertionBlock());
+  auto storeAll = [&] {
+    for (const Point &point : points)
+      store(point);
+  };
+  first.inside ? f.when(first.inside, storeAll) : storeAll();
+}
+
 void LoopEmitter::runPoints() {
   f.e.setLanes(f.schedule.getLanes());
+  if (f.schedule.getDepth())
+    return runShared();
   unsigned threads = f.schedule.getThreads(), vectors = f.schedule.getVectors();
   Value first =
       f.e.addIndex(f.e.mulIndex(f.block, f.e.index(int64_t(threads) * vectors)), f.thread);
@@ -301,7 +332,7 @@ void LoopEmitter::runPoints() {
     return runOpen(first);
   SmallVector<Point> points;
   for (unsigned v = 0; v < vectors; ++v) {
-    points.push_back(pointOf(f.e.addIndex(first, f.e.index(int64_t(v) * threads))));
+    points.push_back(pointOf(f.e.addIndex(first, f.e.index(int64_t(v) * threads)), vectors));
     evaluate(points.back());
     if (f.failed)
       return;

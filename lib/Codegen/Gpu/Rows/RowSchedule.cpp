@@ -1,7 +1,8 @@
 //===- RowSchedule.cpp - How rows are cut into blocks ---------------------===//
 //
 // A warp has a row, and a block has one that is longer; rows of a few vectors share a warp where
-// there are enough of them, and few very long ones are shared by blocks.
+// there are enough of them, and few very long ones are shared by blocks. Short ones of which
+// nothing lies in memory are a thread's each.
 //
 //===----------------------------------------------------------------------===//
 #include "../KernelFrame.h"
@@ -147,6 +148,32 @@ bool device::reducesBeforeLines(prim::ReduceOp op, const GpuArch &arch) {
                           : length <= kLong && rows >= kMany * arch.multiprocessors;
 }
 
+/// Whether a row's points are made of numbers for rows and of others that all rows share: nothing
+/// of them lies side by side in memory, for the threads of a warp to read together.
+static bool sharesElements(kernel::LaunchOp launch, RankedTensorType space) {
+  ArrayRef<int64_t> shape = space.getShape();
+  unsigned rowAxes = *launch.getRows();
+  auto isSpace = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getShape() == shape;
+  };
+  if (llvm::any_of(launch.getInputs().getTypes(), isSpace) ||
+      llvm::any_of(launch.getResultTypes(), isSpace))
+    return false;
+  return llvm::all_of(launch.getBody().front().without_terminator(), [&](Operation &op) {
+    auto broadcast = dyn_cast<prim::BroadcastOp>(op);
+    if (!broadcast || !isSpace(broadcast.getResult().getType()))
+      return prim::isElementwise(&op) || isa<prim::ConstantOp, prim::ReduceOp>(op) ||
+             (isa<prim::BroadcastOp, prim::ReshapeOp>(op) && !isSpace(op.getResult(0).getType()));
+    bool ofRow = false, within = false;
+    for (auto [extent, axis] :
+         llvm::zip(tensorType(broadcast.getX()).getShape(), broadcast.getAxes()))
+      if (extent != 1)
+        (axis < int64_t(rowAxes) ? ofRow : within) = true;
+    return !(ofRow && within);
+  });
+}
+
 void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   // Elements of a thread that fit its registers, and passes over them worth writing out.
   constexpr int64_t kKept = 64, kRounds = 16;
@@ -187,6 +214,12 @@ void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
   int64_t vectors = std::max<int64_t>(1, length / s.lanes);
   int64_t rows = volumeOf(space.getShape().take_front(*launch.getRows()));
   s.rowThreads = threadsOfRow(vectors, rows, arch);
+  constexpr int64_t kShort = 64, kBusy = 1024; // elements of a row; rows of a multiprocessor
+  if (length <= kShort && rows >= kBusy * arch.multiprocessors && sharesElements(launch, space)) {
+    s.rowThreads = 1;
+    s.kept = unsigned(length);
+    return;
+  }
   int64_t own = rows >= kMany * arch.multiprocessors ? kElements / s.lanes : 0;
   if (vectors > std::max(kInWarp, own) * GpuArch::warp) {
     // A block a row: a few vectors a thread.

@@ -43,6 +43,8 @@ struct UpdateList {
   int64_t copies() const;
 };
 
+/// Whether each update of rows has all of its row.
+bool coversRows(prim::ScatterAlongOp op);
 /// The way to run a scatter by the list of its updates, in the order of what they go to; false,
 /// with nothing chosen, where it should rather go over all updates in each part of the result.
 bool scheduleSortedScatter(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);

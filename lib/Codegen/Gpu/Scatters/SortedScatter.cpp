@@ -15,7 +15,8 @@
 //
 // Of updates that replace what was there only the last one counts: its number is the largest of
 // those that go to the slot, which takes no order. And integers are the same in any order: they are
-// added where they belong, whoever comes first. Sums of elements of f32 and f64 are made integers
+// added where they belong, whoever comes first, or, where these are few, by each block first
+// (CountedScatter.cpp). Sums of elements of f32 and f64 are made integers
 // for that (FixedPointScatter.cpp).
 //
 // What is done with updates in order: SortedRows.cpp.
@@ -110,7 +111,8 @@ bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
   if (!list || !tensorType(op->getOperand(0)).getElementType().isIntOrFloat())
     return false;
   unsigned ofRow = lanesOfRow(launch, op, *list);
-  if (scheduleTouchedRows(s, launch, *list, ofRow, arch) ||
+  if (scheduleCountedScatter(s, launch, *list, arch) ||
+      scheduleTouchedRows(s, launch, *list, ofRow, arch) ||
       scheduleOwnedRows(s, launch, *list, ofRow, arch))
     return true;
   // Few updates are looked at by everybody sooner than sorted.
@@ -388,6 +390,8 @@ void SortedScatter::run() {
     return runOpen();
   if (f.schedule.getRows())
     return runOwned();
+  if (f.schedule.getKept())
+    return runCounted();
   if (f.schedule.getSharedBytes())
     return runTouched();
   auto rows = [&](Value item) {

@@ -1,7 +1,8 @@
 //===- SortedScatter.h - Updates in the order of their places ----*- C++ -*-===//
 //
 // Internal to SortedScatter.cpp, which brings the updates in order, SortedRows.cpp, which does
-// them, and FixedPointScatter.cpp, TouchedRows.cpp and OwnedRows.cpp, which need no such order.
+// them, and FixedPointScatter.cpp, TouchedRows.cpp, OwnedRows.cpp and CountedScatter.cpp, which
+// need no such order.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,6 +27,11 @@ bool scheduleTouchedRows(ScheduleChoice &choice, kernel::LaunchOp launch, const 
 /// where another is better.
 bool scheduleOwnedRows(ScheduleChoice &choice, kernel::LaunchOp launch, const UpdateList &list,
                        unsigned lanes, const GpuArch &arch);
+
+/// The way to add whole numbers to few elements in shared memory; false, with nothing chosen, where
+/// another is better.
+bool scheduleCountedScatter(ScheduleChoice &choice, kernel::LaunchOp launch, const UpdateList &list,
+                            const GpuArch &arch);
 
 class SortedScatter {
 public:
@@ -88,6 +94,12 @@ private:
   mlir::Value ofInfinities(mlir::Value counts, mlir::Value rank);
   void writeFixedSum(mlir::Value element, bool allDigits);
   void runInFixedPoint();
+
+  // Whole numbers (CountedScatter.cpp)
+  mlir::Value countAt(mlir::Value element, bool upper);
+  void count(const Update &update);
+  mlir::Value counted(mlir::Value element, mlir::Type type);
+  void runCounted();
 
   // Rows
   /// Whether there are updates at `to`, of rows: the indices may be fewer along the other axes.
@@ -164,7 +176,7 @@ private:
       surveyed;        ///< in fixed point: the largest exponent, and the least
   mlir::Value top;     ///< the exponent of the largest
   mlir::Value touched; ///< shared memory: which rows have updates, then which have several; or a
-                       ///< block's own
+                       ///< block's own; or its sums
 };
 
 } // namespace tcc::codegen::device

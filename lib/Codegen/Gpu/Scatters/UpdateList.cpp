@@ -23,6 +23,14 @@ static bool isOrderless(Operation *op, prim::ScatterKind kind) {
          (kind == K::add || kind == K::max || kind == K::min);
 }
 
+bool device::coversRows(prim::ScatterAlongOp op) {
+  return !sameForAllLines(op) ||
+         llvm::all_of(llvm::enumerate(tensorType(op.getX()).getShape()), [&](auto it) {
+           return it.index() == op.getAxis() ||
+                  it.value() == tensorType(op.getIndices()).getDimSize(it.index());
+         });
+}
+
 /// Whether sums of floats take less time as those of integers, in any order, than in theirs: an
 /// atomic operation an update, or two of f64, against the passes of a sort. Microseconds, of f32
 /// fitted to eight of an H100.
@@ -30,11 +38,7 @@ static bool sumsInFixedPoint(Operation *op, const device::UpdateList &list) {
   auto along = dyn_cast<prim::ScatterAlongOp>(op);
   auto x = tensorType(op->getOperand(0));
   // Rows of which the updates have a part only are left to the sort.
-  bool whole = !along || !sameForAllLines(along) ||
-               llvm::all_of(llvm::enumerate(x.getShape()), [&](auto it) {
-                 return it.index() == along.getAxis() ||
-                        it.value() == tensorType(along.getIndices()).getDimSize(it.index());
-               });
+  bool whole = !along || device::coversRows(along);
   Type e = x.getElementType();
   bool isDouble = e.isF64();
   if (!(e.isF32() || e.isF16() || e.isBF16() || isDouble) || !whole)
