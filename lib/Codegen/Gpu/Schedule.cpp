@@ -8,12 +8,12 @@
 //===----------------------------------------------------------------------===//
 #include "Fourier/FourierKernel.h"
 #include "KernelFrame.h"
+#include "Loops/SharedPoints.h"
 #include "Loops/TransposedOperand.h"
 #include "Matrices/MatrixBlock.h"
 #include "Products/MatrixTile.h"
 #include "Recurrence/Recurrence.h"
 #include "Scatters/ScatterKernel.h"
-#include "Loops/SharedPoints.h"
 #include "tcc/Analysis/PlanarConv.h"
 #include "tcc/Codegen/Common/LineKernel.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"

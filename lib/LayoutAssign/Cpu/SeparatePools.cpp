@@ -13,8 +13,8 @@
 //
 // Of planes, channels first, neither that nor what follows is needed: their kernel reduces the rows
 // that a line's windows see first, and keeps what it makes of them in the first cache
-// (Codegen/Cpu/Rows/WindowLines.cpp). Lines of few points fill no vector; there as well channels are
-// better lanes.
+// (Codegen/Cpu/Rows/WindowLines.cpp). Lines of few points fill no vector; there as well channels
+// are better lanes.
 //
 // Where results lie some elements apart and their lines are short, lanes along a line would each
 // have an access of their own, or there would be none. Turned so that channels come last, channels

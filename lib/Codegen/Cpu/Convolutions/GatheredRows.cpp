@@ -5,9 +5,9 @@
 // takes those of its own.
 //
 //===----------------------------------------------------------------------===//
-#include "ConvRows.h"
 #include "../Products/PanelPacking.h"
 #include "../Products/PartialSums.h"
+#include "ConvRows.h"
 
 using namespace mlir;
 namespace tcc::codegen {

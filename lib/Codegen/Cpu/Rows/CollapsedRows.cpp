@@ -16,8 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CollapsedRows.h"
-#include "../Loops/Moves.h"
 #include "../Loops/LoopPieces.h"
+#include "../Loops/Moves.h"
 #include "PeriodicLines.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
