@@ -65,9 +65,11 @@ static emit::ProgramImage imageOf(const CompiledKernel &kernel, StringRef arch) 
   image.sharedBytes = schedule.getSharedBytes();
   image.scratch = schedule.getScratchBytes() > 0;
   image.waits = GpuArch::find(arch)->pdl;
-  // Lines that blocks share without scratch memory are those of a cluster.
-  image.wide = schedule.getForm() == tcc::gpu::Form::Line && !image.scratch &&
-               schedule.getSplit() > GpuArch::portableCluster;
+  if (Schedule narrow = schedule.getNarrow()) {
+    image.cluster = schedule.getSplit();
+    image.narrowThreads = narrow.getThreads();
+    image.narrowSharedBytes = narrow.getSharedBytes();
+  }
   for (const CodeObject &object : kernel.code) {
     if (object.architecture != arch)
       continue;

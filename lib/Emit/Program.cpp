@@ -212,7 +212,7 @@ Constant *ProgramWriter::image(const ProgramImage &i) {
                    : i.cubin.empty()   ? null()
                                        : bytes(i.cubin);
   unsigned flags = (i.scratch ? TCC_IMAGE_SCRATCH : 0u) | (i.meets ? TCC_IMAGE_MEETS : 0u) |
-                   (i.waits ? TCC_IMAGE_WAITS : 0u) | (i.wide ? TCC_IMAGE_WIDE : 0u);
+                   (i.waits ? TCC_IMAGE_WAITS : 0u);
   return structure(
       sizeof(Image),
       {{offsetof(Image, code), code},
@@ -221,6 +221,9 @@ Constant *ProgramWriter::image(const ProgramImage &i) {
        {offsetof(Image, threads), u32(i.threads)},
        {offsetof(Image, shared_bytes), u32(i.sharedBytes)},
        {offsetof(Image, flags), u32(flags)},
+       {offsetof(Image, cluster), u32(i.cluster)},
+       {offsetof(Image, narrow_threads), u32(i.narrowThreads)},
+       {offsetof(Image, narrow_shared_bytes), u32(i.narrowSharedBytes)},
        {offsetof(Image, num_maps), u32(i.maps.size())},
        {offsetof(Image, maps), tensorMaps(i.maps)}});
 }

@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 #include "Backends.h"
 #include "HostObject.h"
+#include "Runtime/Program.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tcc/Codegen/Common/VectorMath.h"
 #include "tcc/Codegen/Gpu/DeviceLaunch.h"
 #include "tcc/Codegen/Gpu/KernelCodegen.h"
@@ -107,7 +109,8 @@ llvm::Error GpuBackend::accepts(kernel::LaunchOp launch) const {
 /// have one name.
 static void nameHelpers(ModuleOp module, StringRef kernel) {
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
-    if (function.isExternal() || function.getName() == kernel)
+    if (function.isExternal() || function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()) ||
+        function.getName() == kernel)
       continue;
     auto name = StringAttr::get(module.getContext(), kernel + "_" + function.getName());
     (void)SymbolTable::replaceAllSymbolUses(function, name, module);
@@ -124,6 +127,10 @@ llvm::Expected<KernelCode> GpuBackend::compile(const KernelSource &kernel) const
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(launch.getContext()));
   if (!device::emitKernel(launch, *module, kernel.symbol, schedule, arch))
     return llvm::createStringError("no code for " + llvm::Twine(arch.name));
+  if (device::Schedule narrow = schedule.getNarrow();
+      narrow &&
+      !device::emitKernel(launch, *module, (kernel.symbol + TCC_NARROW).str(), narrow, arch))
+    return llvm::createStringError("no narrow code for " + llvm::Twine(arch.name));
   showLoops(*module, kernel.symbol, suffix(arch, ".mlir"), kernel.observer);
   ExpandMathOptions math =
       arch.simulated ? ExpandMathOptions::forTarget(target().host) : ExpandMathOptions::forGpu();

@@ -9,6 +9,7 @@
 #include "Device.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,23 +198,54 @@ static void cuda_unload(struct tcc_device *device, struct tcc_device_code *code)
   CUDA_QUIETLY(device, device->module_unload(HANDLE(code)));
 }
 
+static tcc_status find_kernel(struct tcc_device *device, struct tcc_device_code *code,
+                              const char *name, uint32_t shared_bytes, CUhandle *function,
+                              tcc_error *error) {
+  CUDA_TRY(device, name, device->module_function(function, HANDLE(code), name));
+  enum { UNASKED = 48 << 10 }; /* what a kernel gets */
+  if (shared_bytes > UNASKED)
+    CUDA_TRY(device, name,
+             device->function_attribute(*function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                        (int)shared_bytes));
+  return TCC_OK;
+}
+
+static CUresult unless_large(CUresult result) {
+  return result == CUDA_ERROR_INVALID_CLUSTER_SIZE ? CUDA_SUCCESS : result;
+}
+
+/* How many clusters fit: parts of a GPU, and some GPUs, have too few neighbouring multiprocessors.
+ */
+static tcc_status count_clusters(struct tcc_device *device, CUhandle function, const char *name,
+                                 const struct tcc_device_image *image, int *count,
+                                 tcc_error *error) {
+  struct launch_attribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                     .value.cluster = {image->cluster, 1, 1}};
+  struct launch_config config = {
+      {image->cluster, 1, 1}, {image->threads, 1, 1}, image->shared_bytes, NULL, &cluster, 1};
+  CUDA_TRY(
+      device, name,
+      device->function_attribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+  CUDA_TRY(device, name, unless_large(device->resident_clusters(count, function, &config)));
+  return TCC_OK;
+}
+
 static tcc_status cuda_kernel(struct tcc_device *device, struct tcc_device_code *code,
                               const char *name, const struct tcc_device_image *image,
-                              struct tcc_device_kernel **kernel, tcc_error *error) {
+                              struct tcc_device_kernel **kernel, bool *narrow, tcc_error *error) {
   CUhandle function = NULL;
-  CUDA_TRY(device, name, device->module_function(&function, HANDLE(code), name));
-  /* A kernel gets this much without being asked. */
-  enum { UNASKED = 48 << 10 };
-  if (image->shared_bytes > UNASKED)
-    CUDA_TRY(device, name,
-             device->function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                        (int)image->shared_bytes));
-  if (image->flags & TCC_IMAGE_WIDE)
-    CUDA_TRY(device, name,
-             device->function_attribute(function,
-                                        CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+  tcc_status status = find_kernel(device, code, name, image->shared_bytes, &function, error);
+  int clusters = 0;
+  if (!status && image->cluster)
+    status = count_clusters(device, function, name, image, &clusters, error);
+  *narrow = !status && image->cluster && clusters == 0;
+  if (*narrow) {
+    char other[1024];
+    snprintf(other, sizeof other, "%s" TCC_NARROW, name);
+    status = find_kernel(device, code, other, image->narrow_shared_bytes, &function, error);
+  }
   *kernel = function;
-  return TCC_OK;
+  return status;
 }
 
 /* ---- memory ---- */

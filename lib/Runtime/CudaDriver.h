@@ -18,7 +18,8 @@ enum {
   CUDA_ERROR_INVALID_IMAGE = 200,
   CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
   CUDA_ERROR_INVALID_PTX = 218,
-  CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
+  CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
+  CUDA_ERROR_INVALID_CLUSTER_SIZE = 912
 };
 enum {
   CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
@@ -46,13 +47,17 @@ enum {
   CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3,
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0
 };
-enum { CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
+enum {
+  CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
+  CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6
+};
 struct launch_attribute {
   int id;
   char pad[8 - sizeof(int)];
   union {
     char bytes[64];
     int programmatic_stream_serialization_allowed;
+    unsigned cluster[3];
     uint64_t align;
   } value;
 };
@@ -83,6 +88,8 @@ struct launch_config {
   X(module_unload, cuModuleUnload, (CUhandle))                                                     \
   X(module_function, cuModuleGetFunction, (CUhandle *, CUhandle, const char *))                    \
   X(function_attribute, cuFuncSetAttribute, (CUhandle, int, int))                                  \
+  X(resident_clusters, cuOccupancyMaxActiveClusters,                                               \
+    (int *, CUhandle, const struct launch_config *))                                               \
   X(memory_alloc, cuMemAlloc_v2, (uint64_t *, size_t))                                             \
   X(memory_free, cuMemFree_v2, (uint64_t))                                                         \
   X(host_alloc, cuMemHostAlloc, (void **, size_t, unsigned))                                       \

@@ -75,7 +75,7 @@ struct tcc_device_driver {
   void (*unload)(struct tcc_device *device, struct tcc_device_code *code);
   tcc_status (*kernel)(struct tcc_device *device, struct tcc_device_code *code, const char *name,
                        const struct tcc_device_image *image, struct tcc_device_kernel **kernel,
-                       tcc_error *error);
+                       bool *narrow, tcc_error *error);
 
   tcc_status (*alloc)(struct tcc_device *device, size_t bytes, tcc_device_address *memory,
                       tcc_error *error);

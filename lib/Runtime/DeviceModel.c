@@ -93,7 +93,7 @@ static tcc_status load_kernels(struct tcc_device_model *on, tcc_error *error) {
     kernel->image = &desc->images[on->arch];
     TCC_TRY(load_image(on, i, &loaded, error));
     TCC_TRY(on->driver->kernel(on->device, on->codes[on->num_codes - 1], desc->name, kernel->image,
-                               &kernel->kernel, error));
+                               &kernel->kernel, &kernel->narrow, error));
   }
   return TCC_OK;
 }

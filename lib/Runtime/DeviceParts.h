@@ -18,6 +18,7 @@
 struct tcc_loaded_kernel {
   struct tcc_device_kernel *kernel;
   const struct tcc_device_image *image;
+  bool narrow;       /* the device has no room for the image's clusters */
   uint32_t geometry; /* where its architecture's part of a launch's geometry begins */
 };
 

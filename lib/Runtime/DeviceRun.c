@@ -447,15 +447,16 @@ void tcc_rt_launch(struct tcc_frame *frame, uint32_t kernel, const uint64_t *wor
     words = all;
   }
   encode_maps(context, image, words, geometry + 2, maps);
-  struct tcc_device_launch launch = {.kernel = loaded->kernel,
-                                     .blocks = (uint32_t)geometry[0],
-                                     .threads = image->threads,
-                                     .shared_bytes = image->shared_bytes,
-                                     .words = words,
-                                     .num_words = num_words,
-                                     .num_tensor_maps = image->num_maps,
-                                     .waits = image->flags & TCC_IMAGE_WAITS,
-                                     .tensor_maps = maps};
+  struct tcc_device_launch launch = {
+      .kernel = loaded->kernel,
+      .blocks = (uint32_t)geometry[0],
+      .threads = loaded->narrow ? image->narrow_threads : image->threads,
+      .shared_bytes = loaded->narrow ? image->narrow_shared_bytes : image->shared_bytes,
+      .words = words,
+      .num_words = num_words,
+      .num_tensor_maps = image->num_maps,
+      .waits = image->flags & TCC_IMAGE_WAITS,
+      .tensor_maps = maps};
   if (device->kernels)
     need(context, tcc_device_begin_time(device, kernel, context->error));
   tcc_range_begin(&device->ranges, &tcc_program.device_kernels[kernel]);

@@ -23,7 +23,7 @@
 
 #include "tcc/Runtime/dlpack.h"
 
-#define TCC_PROGRAM_ABI 6u
+#define TCC_PROGRAM_ABI 7u
 #define TCC_ALIGNMENT 64u
 
 struct tcc_rt_tensor {
@@ -110,8 +110,7 @@ struct tcc_tensor_map_desc {
 enum {
   TCC_IMAGE_SCRATCH = 1u, /* one word more: the address of scratch memory, see tcc_rt_launch */
   TCC_IMAGE_MEETS = 2u,   /* simulated: threads of a block wait for each other */
-  TCC_IMAGE_WAITS = 4u,   /* it waits itself for the work before it in its stream */
-  TCC_IMAGE_WIDE = 8u     /* its clusters have more blocks than all GPUs with clusters can run */
+  TCC_IMAGE_WAITS = 4u    /* it waits itself for the work before it in its stream */
 };
 /* A kernel for one architecture. */
 struct tcc_device_image {
@@ -121,9 +120,13 @@ struct tcc_device_image {
   uint32_t threads;      /* of a block */
   uint32_t shared_bytes; /* dynamic shared memory */
   uint32_t flags;
+  /* Blocks of its clusters, where not all GPUs with clusters have room for them; else 0. The others
+   * run the kernel whose name has TCC_NARROW behind it, in as many blocks. */
+  uint32_t cluster, narrow_threads, narrow_shared_bytes;
   uint32_t num_maps; /* tensor maps, the parameters after the words */
   const struct tcc_tensor_map_desc *maps;
 };
+#define TCC_NARROW "_narrow"
 typedef void (*tcc_simulated_fn)(const uint64_t *words);
 
 struct tcc_device_kernel_desc {

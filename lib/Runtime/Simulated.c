@@ -372,8 +372,8 @@ static void sim_unload(struct tcc_device *device, struct tcc_device_code *code) 
 
 static tcc_status sim_kernel(struct tcc_device *device, struct tcc_device_code *code,
                              const char *name, const struct tcc_device_image *image,
-                             struct tcc_device_kernel **kernel, tcc_error *error) {
-  (void)device, (void)code;
+                             struct tcc_device_kernel **kernel, bool *narrow, tcc_error *error) {
+  (void)device, (void)code, (void)narrow;
   if (image->threads > MOST_THREADS || image->num_maps)
     return tcc_set_error(error, TCC_INTERNAL, "GPU: kernel '%s' cannot be simulated", name);
   *kernel = (struct tcc_device_kernel *)(uintptr_t)image;

@@ -49,8 +49,16 @@ tcc_status scenario(
     TRY(tcc_cuda.load(device, "cubin", &code, error));
     tcc_device_image image = {};
     image.shared_bytes = 200 << 10;
-    image.flags = TCC_IMAGE_WIDE;
-    TRY(tcc_cuda.kernel(device, code, "k", &image, &kernel, error));
+    bool narrow = true;
+    TRY(tcc_cuda.kernel(device, code, "k", &image, &kernel, &narrow, error));
+    CHECK(!narrow);
+    // Of clusters of 16 blocks it has none; of 8 it has.
+    image.narrow_shared_bytes = 100 << 10;
+    for (unsigned cluster : {16, 8}) {
+      image.cluster = cluster;
+      TRY(tcc_cuda.kernel(device, code, "k", &image, &kernel, &narrow, error));
+      CHECK(narrow == (cluster == 16));
+    }
     TRY(tcc_cuda.alloc(device, 4, &memory, error));
     TRY(tcc_cuda.alloc(device, 0, &other, error));
     TRY(tcc_cuda.event_create(device, &events[0], error));
@@ -170,9 +178,10 @@ TEST_CASE("CUDA: wrong device, wrong code, no such kernel, too much memory") {
   CHECK(tcc_cuda.load(device, "garbage", &code, &error) == TCC_INCOMPATIBLE);
   REQUIRE(tcc_cuda.load(device, "cubin", &code, &error) == TCC_OK);
   tcc_device_image image = {};
-  CHECK(tcc_cuda.kernel(device, code, "other", &image, &kernel, &error) == TCC_INTERNAL);
+  bool narrow;
+  CHECK(tcc_cuda.kernel(device, code, "other", &image, &kernel, &narrow, &error) == TCC_INTERNAL);
   image.shared_bytes = 1 << 20;
-  CHECK(tcc_cuda.kernel(device, code, "k", &image, &kernel, &error) == TCC_INTERNAL);
+  CHECK(tcc_cuda.kernel(device, code, "k", &image, &kernel, &narrow, &error) == TCC_INTERNAL);
   CHECK(tcc_cuda.check_memory(device, 4096, 4, &error) == TCC_INVALID_ARGUMENT);
   CHECK(std::string(error.message) == "GPU: 0x1000 is no memory of device 0");
   CHECK(tcc_cuda.alloc(device, size_t(2) << 30, &memory, &error) == TCC_OUT_OF_MEMORY);

@@ -276,7 +276,7 @@ TEST_CASE("a kernel lets the next one start where its schedule says so") {
                                      {false, true, true}}) {
     auto schedule =
         codegen::device::Schedule::get(&context(), codegen::device::Form::Loop, 256, 1, 1, 0, 0, 0,
-                                       0, 0, 0, 0, 1, 0, 32, 0, early, next, beside);
+                                       0, 0, 0, 0, 1, 0, 32, 0, early, next, beside, {});
     auto kernel = kernelModule(launch, "k", schedule, arch);
     REQUIRE(kernel);
     REQUIRE(succeeded(codegen::device::lowerKernelModule(*kernel, schedule)));

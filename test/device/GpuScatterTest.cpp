@@ -104,7 +104,8 @@ TEST_CASE("scratch memory of a scatter that runs beside a check lies behind that
                 s.getRowThreads(), s.getKept(), s.getRows(), s.getColumns(), s.getDepth(),
                 s.getSharedBytes(), s.getMostBlocks(), s.getSplit(),
                 s.getScratchBytes() + codegen::device::kBesideBytes, s.getIndexBits(),
-                s.getResident(), /*next_early=*/false, /*next_beside=*/true, /*beside=*/true);
+                s.getResident(), /*next_early=*/false, /*next_beside=*/true, /*beside=*/true,
+                s.getNarrow());
           });
 }
 

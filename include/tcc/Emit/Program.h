@@ -54,7 +54,9 @@ struct ProgramImage {
   llvm::ArrayRef<char> cubin, ptx;
   std::string function; ///< simulated: its symbol
   unsigned threads = 0, sharedBytes = 0;
-  bool scratch = false, meets = false, waits = false, wide = false; ///< as TCC_IMAGE_ says
+  /// Where not all GPUs have room for its clusters: these, and the kernel for the others.
+  unsigned cluster = 0, narrowThreads = 0, narrowSharedBytes = 0;
+  bool scratch = false, meets = false, waits = false; ///< as TCC_IMAGE_ says
   llvm::SmallVector<ProgramTensorMap, 0> maps;
 };
 struct ProgramDeviceKernel {

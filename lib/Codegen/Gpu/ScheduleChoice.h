@@ -21,6 +21,7 @@ struct ScheduleChoice {
   unsigned sharedBytes = 0, mostBlocks = 0, split = 1, scratchBytes = 0, indexBits = 64;
   unsigned resident = 0;
   bool nextEarly = false, nextBeside = false, beside = false;
+  Schedule narrow;
 
   ScheduleChoice() = default;
   /// What was chosen, to be changed.
@@ -30,7 +31,7 @@ struct ScheduleChoice {
         columns(s.getColumns()), depth(s.getDepth()), sharedBytes(s.getSharedBytes()),
         mostBlocks(s.getMostBlocks()), split(s.getSplit()), scratchBytes(s.getScratchBytes()),
         indexBits(s.getIndexBits()), resident(s.getResident()), nextEarly(s.getNextEarly()),
-        nextBeside(s.getNextBeside()), beside(s.getBeside()) {}
+        nextBeside(s.getNextBeside()), beside(s.getBeside()), narrow(s.getNarrow()) {}
 
   /// Whether the tiles of an exact product are such ones.
   bool hasTile(int64_t rowsOf, int64_t columnsOf, int64_t depthOf, int64_t threadsOf,
@@ -42,7 +43,7 @@ struct ScheduleChoice {
   Schedule attr(mlir::MLIRContext *context) const {
     return Schedule::get(context, form, threads, lanes, vectors, rowThreads, kept, rows, columns,
                          depth, sharedBytes, mostBlocks, split, scratchBytes, indexBits, resident,
-                         nextEarly, nextBeside, beside);
+                         nextEarly, nextBeside, beside, narrow);
   }
 };
 

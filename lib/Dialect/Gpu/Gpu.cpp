@@ -38,7 +38,8 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, Form form, unsigned thre
                                    unsigned rows, unsigned columns, unsigned depth,
                                    unsigned /*sharedBytes*/, unsigned mostBlocks, unsigned split,
                                    unsigned /*scratchBytes*/, unsigned indexBits, unsigned resident,
-                                   bool /*nextEarly*/, bool nextBeside, bool beside) {
+                                   bool /*nextEarly*/, bool nextBeside, bool beside,
+                                   ScheduleAttr narrow) {
   constexpr unsigned kMostThreads = 2048; // of a multiprocessor
   if (resident * threads > kMostThreads)
     return emitError() << resident << " blocks of " << threads
@@ -50,6 +51,8 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, Form form, unsigned thre
   bool waitsWithin = form == Form::Wgmma || form == Form::SkinnyMma || form == Form::WgmmaAttention;
   if (waitsWithin && (beside || nextBeside))
     return emitError() << "a kernel that waits within its template has none beside it";
+  if (narrow && (narrow.getForm() != form || narrow.getSplit() >= split || narrow.getNarrow()))
+    return emitError() << "the narrow kernel has another form, or not fewer blocks";
   bool shares = form == Form::Row || form == Form::Column || form == Form::MmaAttention;
   if (shares && (rowThreads == 0 || threads % rowThreads != 0))
     return emitError() << "row_threads is " << rowThreads << ", which is no part of " << threads

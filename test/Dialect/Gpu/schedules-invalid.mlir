@@ -84,3 +84,8 @@ func.func @f(%x: tensor<4x8xf32>) {
 func.func @f() attributes {s = #gpu.schedule<form = loop, threads = 4096>} {
   return
 }
+
+// -----
+
+// expected-error @+1 {{the narrow kernel has another form, or not fewer blocks}}
+func.func private @wide() attributes {s = #gpu.schedule<form = line, threads = 384, split = 16, narrow = #gpu.schedule<form = line, threads = 384, split = 16>>}

@@ -58,6 +58,7 @@ def Gpu_ScheduleAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedule", "schedule"> 
     Indices have `index_bits` bits. With `next_early` the next kernel of the stream may start once all blocks of
     this one have; with `next_beside`, once all of them know that the work before this one has ended. That
     one is `beside` it then: it needs nothing of this one, and waits for it when it has done all else.
+    Where a GPU has no room for clusters of `split` blocks, each launch is the `narrow` kernel's, with as many blocks.
 
         #gpu.schedule<form = loop, threads = 256, lanes = 4, index_bits = 32>
   }];
@@ -71,14 +72,15 @@ def Gpu_ScheduleAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedule", "schedule"> 
                         Gpu_DefaultSize<"0">:$resident,
                         DefaultValuedParameter<"bool", "false">:$next_early,
                         DefaultValuedParameter<"bool", "false">:$next_beside,
-                        DefaultValuedParameter<"bool", "false">:$beside);
+                        DefaultValuedParameter<"bool", "false">:$beside,
+                        OptionalParameter<"::tcc::gpu::ScheduleAttr">:$narrow);
   let builders = [
     AttrBuilder<(ins "::tcc::gpu::Form":$form, "unsigned":$threads, "unsigned":$lanes, "unsigned":$vectors,
                      "unsigned":$rowThreads, "unsigned":$kept, "unsigned":$rows, "unsigned":$columns,
                      "unsigned":$depth, "unsigned":$sharedBytes, "unsigned":$mostBlocks, "unsigned":$split,
                      "unsigned":$scratchBytes, "unsigned":$indexBits, "unsigned":$resident), [{
       return $_get($_ctxt, form, threads, lanes, vectors, rowThreads, kept, rows, columns, depth, sharedBytes,
-                   mostBlocks, split, scratchBytes, indexBits, resident, false, false, false);
+                   mostBlocks, split, scratchBytes, indexBits, resident, false, false, false, ScheduleAttr());
     }]>
   ];
 }

@@ -252,21 +252,28 @@ std::optional<Recurrence> Recurrence::of(prim::WhileOp loop) {
   return RecurrenceReader(loop).read();
 }
 
+int64_t RecurrencePlan::farChunks() const {
+  int64_t all = 0;
+  for (const Part &part : parts)
+    all += part.chunks - part.kept - part.near;
+  return all;
+}
+
 std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, unsigned rows, unsigned split,
-                                                 const GpuArch &arch) {
+                                                 const GpuArch &arch, bool far) {
   // Registers of a thread beside its weights, of one row and for each more. With fewer of them more
   // forms spill, which is better than a loop of the host where shared memory has no more room.
   constexpr int64_t kOthers = 80, kOfRow[] = {12, 4}, kMostRegisters = 248;
   for (int64_t ofRow : kOfRow) {
-    std::optional<RecurrencePlan> plan = of(r, rows, 0, split);
+    std::optional<RecurrencePlan> plan = of(r, rows, 0, split, arch.sharedBytes);
     if (!plan)
       return std::nullopt;
     // Each of four schedulers has as many warps as the one with the most.
     int64_t given = int64_t(llvm::alignTo(plan->threads, 4 * GpuArch::warp));
     int64_t registers = std::min(kMostRegisters, GpuArch::registers / given / 8 * 8);
     int64_t words = registers - kOthers - (int64_t(rows) - 1) * ofRow;
-    plan = of(r, rows, unsigned(std::max<int64_t>(0, words)), split);
-    if (plan && plan->sharedBytes <= int64_t(arch.sharedBytes))
+    plan = of(r, rows, unsigned(std::max<int64_t>(0, words)), split, arch.sharedBytes);
+    if (plan && (far || plan->farChunks() == 0))
       return plan;
   }
   return std::nullopt;
@@ -282,7 +289,7 @@ double RecurrencePlan::turnCycles(const Recurrence &r) const {
     double products = rows * double(own(phase.columns)) * double(phase.inner);
     double bytes = tcc::elementBytes(phase.element());
     cycles += products / kMultiplied + products / kRead;
-    cycles += (part.chunks - part.kept) * bytes * chunk * threads / kBytes;
+    cycles += part.near * bytes * chunk * threads / kBytes;
   }
   return cycles;
 }
@@ -305,7 +312,9 @@ std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, const GpuA
     if (split == 1 && waves > 1)
       continue;
     auto rows = unsigned(llvm::divideCeil(r.batch, usable * waves));
-    std::optional<RecurrencePlan> plan = of(r, rows, split, arch);
+    std::optional<RecurrencePlan> plan = of(r, rows, split, arch, /*far=*/false);
+    if (plan && split > GpuArch::portableCluster && !plan->narrow(r, arch))
+      continue;
     double cycles = plan ? double(waves) * plan->turnCycles(r) : 0;
     if (!plan || (best && cycles >= least))
       continue;
@@ -315,8 +324,15 @@ std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, const GpuA
   return best;
 }
 
+std::optional<RecurrencePlan> RecurrencePlan::narrow(const Recurrence &r,
+                                                     const GpuArch &arch) const {
+  if (split <= GpuArch::portableCluster)
+    return std::nullopt;
+  return of(r, rows, GpuArch::portableCluster, arch, /*far=*/true);
+}
+
 std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, unsigned rows,
-                                                 unsigned keptWords, unsigned split) {
+                                                 unsigned keptWords, unsigned split, int64_t room) {
   // Threads that a block rather has.
   constexpr int64_t kWanted = 512, kMostLanes = 8, kMostPoints = 8;
   RecurrencePlan plan;
@@ -333,7 +349,7 @@ std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, unsigned r
     int64_t lanes = 1, columns = plan.own(phase.columns);
     while (lanes < kMostLanes && 2 * lanes * columns <= kWanted && 2 * lanes * chunk <= phase.inner)
       lanes *= 2;
-    plan.parts.push_back({unsigned(lanes), 0, 0, 0});
+    plan.parts.push_back({unsigned(lanes), 0, 0, 0, 0});
     threads = std::max(threads, int64_t(llvm::alignTo(lanes * columns, GpuArch::warp)));
   }
   if (threads > GpuArch::threads)
@@ -349,7 +365,6 @@ std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, unsigned r
     part.width = part.chunks * chunk * part.lanes;
     part.kept = unsigned(std::min<int64_t>(part.chunks, words / chunkWords));
     words -= part.kept * chunkWords;
-    take((part.chunks - part.kept) * chunkWords * 4 * threads);
     take(rows * plan.own(phase.columns) * 4); // sums
     take(rows * part.width * 4);              // a left operand that is no state
     if (split > 1)
@@ -366,6 +381,13 @@ std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, unsigned r
   }
   if (split > 1)
     take(2 * ClusterExchange::bytesOfBarrier);
+  if (bytes > room)
+    return std::nullopt;
+  for (auto [phase, part] : llvm::zip(r.phases, plan.parts)) {
+    int64_t ofChunk = tcc::elementBytes(phase.element()) * chunk * threads;
+    part.near = unsigned(std::min<int64_t>(part.chunks - part.kept, (room - bytes) / ofChunk));
+    bytes += part.near * ofChunk;
+  }
   plan.sharedBytes = bytes;
   return plan;
 }
@@ -387,6 +409,7 @@ void device::scheduleRecurrence(ScheduleChoice &s, kernel::LaunchOp launch, cons
   s.split = plan->split;
   s.kept = plan->keptWords;
   s.sharedBytes = unsigned(plan->sharedBytes);
+  std::optional<RecurrencePlan> narrow = plan->narrow(*r, arch);
   // The counter is an index, and small.
   constexpr int64_t kMost = int64_t(1) << 30;
   auto isSmall = [](Type type) {
@@ -396,4 +419,12 @@ void device::scheduleRecurrence(ScheduleChoice &s, kernel::LaunchOp launch, cons
   if (llvm::all_of(launch->getOperandTypes(), isSmall) &&
       llvm::all_of(launch.getResultTypes(), isSmall))
     s.indexBits = 32;
+  if (!narrow)
+    return;
+  ScheduleChoice other = s;
+  other.threads = other.rowThreads = narrow->threads;
+  other.split = narrow->split;
+  other.kept = narrow->keptWords;
+  other.sharedBytes = unsigned(narrow->sharedBytes);
+  s.narrow = other.attr(launch.getContext());
 }

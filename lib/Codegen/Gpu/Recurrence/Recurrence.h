@@ -53,8 +53,9 @@ struct Recurrence {
 };
 
 /// How `split` blocks take `rows` rows of the batch through all turns, each some of the units:
-/// each column of a phase is `lanes` threads', whose weights are `kept` chunks of four in registers
-/// and the rest in shared memory.
+/// each column of a phase is `lanes` threads', whose weights are `kept` chunks of four in
+/// registers, then `near` ones in shared memory, and the rest, if there is no room for it, read in
+/// every turn.
 struct RecurrencePlan {
   static constexpr unsigned chunk = 4; ///< elements of k that a lane reads at once
 
@@ -63,23 +64,28 @@ struct RecurrencePlan {
   unsigned keptWords = 0;          ///< of weights that a thread may have in registers
   int64_t sharedBytes = 0;
   struct Part {
-    unsigned lanes, chunks, kept; ///< of a thread
-    unsigned width;               ///< elements of the left operand, with zeros behind
+    unsigned lanes, chunks, kept, near; ///< of a thread
+    unsigned width;                     ///< elements of the left operand, with zeros behind
   };
   llvm::SmallVector<Part> parts; ///< of each phase
 
   /// How many of `columns` are a block's.
   int64_t own(int64_t columns) const { return split == 1 ? columns : columns / allUnits * units; }
-  /// Null where a block has too few threads.
+  /// With so many bytes of shared memory at most. Null where a block has too few threads.
   static std::optional<RecurrencePlan> of(const Recurrence &r, unsigned rows, unsigned keptWords,
-                                          unsigned split);
+                                          unsigned split, int64_t room);
   /// With as few rows as there are multiprocessors for, and as many blocks as take least time; null
   /// where the matrices do not fit so many as a cluster may have.
   static std::optional<RecurrencePlan> of(const Recurrence &r, const GpuArch &arch);
+  /// For GPUs that have no room for clusters of so many blocks as `this` takes; null where all
+  /// have. It takes no more blocks, and may be slow.
+  std::optional<RecurrencePlan> narrow(const Recurrence &r, const GpuArch &arch) const;
 
 private:
+  /// `far`: weights may be read in every turn.
   static std::optional<RecurrencePlan> of(const Recurrence &r, unsigned rows, unsigned split,
-                                          const GpuArch &arch);
+                                          const GpuArch &arch, bool far);
+  int64_t farChunks() const;
   double turnCycles(const Recurrence &r) const;
 };
 

@@ -60,10 +60,11 @@ private:
 
   void placeStates();
   mlir::Value weightsAt(const Recurrence::Phase &phase, const RecurrencePlan::Part &part,
-                        const Products &p, unsigned n);
+                        const Products &p, mlir::Value n);
   void readWeights();
   void begin();
   mlir::Value leftChunk(unsigned phase, unsigned row, mlir::Value k);
+  mlir::Value inTurn(unsigned number);
   void multiply(unsigned phase, mlir::Value turn);
   void finishTurn(mlir::Value turn);
   void emitTurn(mlir::Value turn);

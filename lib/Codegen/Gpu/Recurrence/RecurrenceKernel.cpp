@@ -6,8 +6,9 @@
 // - for each group of products of one left operand: that operand, if it is no state, is computed
 //   and left in shared memory; then each thread multiplies its part of a column's weights by it.
 //   Weights stay where they are from before the first turn: as many as there is room for in
-//   registers, the others in shared memory, each thread's beside those of its neighbours. Threads
-//   of a column add up by exchanges, and leave the sum in shared memory;
+//   registers, the others in shared memory, each thread's beside those of its neighbours; what has
+//   no room there either is read in every turn. Threads of a column add up by exchanges, and leave
+//   the sum in shared memory;
 // - what is computed from the sums, element by element, for each unit of the states, which also
 //   writes the turn's place of the outputs.
 //
@@ -275,7 +276,8 @@ void RecurrenceEmitter::run() {
 void device::emitRecurrenceKernel(KernelFrame &f) {
   std::optional<Recurrence> r = Recurrence::of(loopOf(f.launch));
   std::optional<RecurrencePlan> plan =
-      r ? RecurrencePlan::of(*r, f.schedule.getRows(), f.schedule.getKept(), f.schedule.getSplit())
+      r ? RecurrencePlan::of(*r, f.schedule.getRows(), f.schedule.getKept(), f.schedule.getSplit(),
+                             f.schedule.getSharedBytes())
         : std::nullopt;
   if (!plan) {
     f.launch.emitError("a GPU has no kernel for this loop");

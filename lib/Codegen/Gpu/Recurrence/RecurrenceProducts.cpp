@@ -1,7 +1,7 @@
 //===- RecurrenceProducts.cpp - Products of a turn ------------------------===//
 //
 // A thread has its part of a column's weights in registers, and the rest of it in shared memory,
-// from before the first turn.
+// from before the first turn, as far as there is room.
 //
 //===----------------------------------------------------------------------===//
 #include "RecurrenceEmitter.h"
@@ -28,11 +28,12 @@ Value RecurrenceEmitter::columnOf(const Recurrence::Phase &phase, prim::DotOp do
 /// Chunk `n` of the weights of the thread's column, with zeros behind what is summed; null after an
 /// error.
 Value RecurrenceEmitter::weightsAt(const Recurrence::Phase &phase, const RecurrencePlan::Part &part,
-                                   const Products &p, unsigned n) {
+                                   const Products &p, Value n) {
   bool whole = phase.inner % kChunk == 0;
   unsigned lanes = whole ? kChunk : 1;
   Type type = whole ? Type(pack) : b.getF32Type();
-  Value first = f.e.mulIndex(f.e.addIndex(f.e.index(n * part.lanes), p.lane), f.e.index(kChunk));
+  Value own = f.e.addIndex(f.e.mulIndex(n, f.e.index(part.lanes)), p.lane);
+  Value first = f.e.mulIndex(own, f.e.index(kChunk));
   f.e.setLanes(lanes);
   SmallVector<Value> pieces;
   for (unsigned i = 0; i < kChunk; i += lanes) {
@@ -79,7 +80,7 @@ void RecurrenceEmitter::readWeights() {
     p.lane = f.e.remIndex(f.thread, f.e.index(part.lanes));
     p.chunk = VectorType::get({kChunk}, storageType(phase.element()));
     unsigned bytes = kChunk * tcc::elementBytes(phase.element());
-    p.weights = room(int64_t(part.chunks - part.kept) * bytes * plan.threads);
+    p.weights = room(int64_t(part.near) * bytes * plan.threads);
     int64_t columns = plan.own(phase.columns);
     p.sums = room(plan.rows * columns * 4);
     bool isState =
@@ -88,8 +89,8 @@ void RecurrenceEmitter::readWeights() {
       p.left = room(int64_t(plan.rows) * part.width * 4);
     if (!isState && exchange)
       p.barrier = room(ClusterExchange::bytesOfBarrier);
-    for (unsigned n = 0; n < part.chunks; ++n) {
-      Value found = weightsAt(phase, part, p, n);
+    for (unsigned n = 0; n < part.kept + part.near; ++n) {
+      Value found = weightsAt(phase, part, p, f.e.index(n));
       if (!found)
         return;
       if (n < part.kept) {
@@ -121,6 +122,15 @@ Value RecurrenceEmitter::leftChunk(unsigned phase, unsigned row, Value k) {
       return read(pack, states[number].base, stateAt(states[number], here, f.e.index(row), k),
                   GpuArch::accessBytes);
   llvm_unreachable("a left operand is a state or has room of its own");
+}
+
+/// `number`, which no compiler knows: what is read by it stays in its turn.
+Value RecurrenceEmitter::inTurn(unsigned number) {
+  auto hidden = LLVM::InlineAsmOp::create(
+      b, b.getI32Type(), f.i32(number), "mov.u32 $0, $1;", "=r,r", /*has_side_effects=*/true,
+      /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(),
+      ArrayAttr());
+  return arith::IndexCastOp::create(b, b.getIndexType(), hidden.getRes());
 }
 
 /// The sums of a phase, for those who ask for them after the barrier.
@@ -166,25 +176,49 @@ void RecurrenceEmitter::multiply(unsigned phase, Value turn) {
     addChunk(f.e.index(n), p.kept[n], sums);
   // Of many a few at a time: ptxas would read too many at once.
   constexpr unsigned kTogether = 4, kMany = 20;
-  unsigned inLoop = (part.chunks - part.kept) / kTogether * kTogether;
-  if (inLoop >= kMany) {
-    auto loop = scf::ForOp::create(b, f.e.index(part.kept), f.e.index(part.kept + inLoop),
-                                   f.e.index(kTogether), sums);
+  unsigned inLoop = part.near / kTogether * kTogether;
+  auto loopOver = [&](Value begin, Value end, auto &&body) {
+    auto loop = scf::ForOp::create(b, begin, end, f.e.index(kTogether), sums);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> next(loop.getRegionIterArgs());
     f.e.nested([&] {
-      for (unsigned i = 0; i < kTogether; ++i)
-        addShared(f.e.addIndex(loop.getInductionVar(), f.e.index(i)), next);
+      body(loop.getInductionVar(), next);
       return 0;
     });
     scf::YieldOp::create(b, next);
     sums.assign(loop.getResults().begin(), loop.getResults().end());
-  } else {
+  };
+  if (inLoop >= kMany)
+    loopOver(f.e.index(part.kept), f.e.index(part.kept + inLoop),
+             [&](Value n, SmallVectorImpl<Value> &next) {
+               for (unsigned i = 0; i < kTogether; ++i)
+                 addShared(f.e.addIndex(n, f.e.index(i)), next);
+             });
+  else
     inLoop = 0;
-  }
-  for (unsigned n = part.kept + inLoop; n < part.chunks; ++n)
+  unsigned far = part.kept + part.near;
+  for (unsigned n = part.kept + inLoop; n < far; ++n)
     addShared(f.e.index(n), sums);
+  // All are read before one is multiplied. A step past the last chunk adds zeros.
+  if (far < part.chunks)
+    loopOver(inTurn(far), f.e.index(part.chunks), [&](Value n, SmallVectorImpl<Value> &next) {
+      SmallVector<std::pair<Value, Value>> found;
+      for (unsigned i = 0; i < kTogether; ++i) {
+        Value chunk = f.e.addIndex(n, f.e.index(i));
+        Value safe = f.minIndex(chunk, f.e.index(part.chunks - 1));
+        found.push_back({safe, weightsAt(r.phases[phase], part, p, safe)});
+        if (!found.back().second)
+          return;
+        if ((part.chunks - far) % kTogether == 0)
+          continue;
+        Value none = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(p.chunk)));
+        found.back().second = arith::SelectOp::create(b, f.less(chunk, f.e.index(part.chunks)),
+                                                      found.back().second, none);
+      }
+      for (auto [chunk, weights] : found)
+        addChunk(chunk, weights, next);
+    });
   int64_t columns = plan.own(r.phases[phase].columns);
   Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, p.lane, f.e.index(0));
   Value stores = arith::AndIOp::create(b, first, f.less(p.column, f.e.index(columns)));
