@@ -10,7 +10,10 @@
 #include "VectorMathRough.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/CSE.h"
 
 using namespace mlir;
 
@@ -69,8 +72,7 @@ static bool isWorthJump(arith::SelectOp select, unsigned arm) {
 }
 
 /// Computes operand `arm` behind a jump, if it is worth one.
-static void branchFor(arith::SelectOp select, unsigned arm, const ExpandMathOptions &options,
-                      llvm::SmallPtrSetImpl<Operation *> &branches) {
+static void branchFor(arith::SelectOp select, unsigned arm, const ExpandMathOptions &options) {
   if (!isWorthJump(select, arm))
     return;
   SmallVector<Operation *> own = computedFor(select, arm);
@@ -84,7 +86,6 @@ static void branchFor(arith::SelectOp select, unsigned arm, const ExpandMathOpti
   Emitter e{b, options};
   Value any = anyLane({&e, condition}), value = select->getOperand(arm);
   auto branch = scf::IfOp::create(b, value.getType(), any, /*withElseRegion=*/true);
-  branches.insert(branch);
   b.setInsertionPointToStart(branch.thenBlock());
   auto yield = scf::YieldOp::create(b, value);
   for (Operation *op : llvm::reverse(own))
@@ -97,16 +98,26 @@ static void branchFor(arith::SelectOp select, unsigned arm, const ExpandMathOpti
 
 void branchSelects(Operation *root, const ExpandMathOptions &options) {
   SmallVector<arith::SelectOp> selects;
-  root->walk([&](arith::SelectOp op) {
-    if (isa<VectorType>(op.getCondition().getType()))
-      selects.push_back(op);
-  });
-  // What is computed for the last ones goes first, with selections in it.
-  llvm::SmallPtrSet<Operation *, 8> branches;
+  auto find = [&] {
+    root->walk([&](arith::SelectOp op) {
+      if (isa<VectorType>(op.getCondition().getType()))
+        selects.push_back(op);
+    });
+  };
+  find();
+  if (!llvm::any_of(selects,
+                    [](arith::SelectOp op) { return isWorthJump(op, 1) || isWorthJump(op, 2); }))
+    return;
+  // What both sides compute is outside of either; behind jumps nobody would find it.
+  DominanceInfo dominance(root);
+  IRRewriter rewriter(root->getContext());
+  eliminateCommonSubExpressions(rewriter, dominance, root);
+  selects.clear();
+  find();
+  // What is computed for the last ones goes first: selections in it follow.
   for (arith::SelectOp select : llvm::reverse(selects))
-    if (!branches.contains(select->getParentOp()))
-      for (unsigned arm : {2, 1}) // which is asked for what the other one leaves
-        branchFor(select, arm, options, branches);
+    for (unsigned arm : {2, 1}) // which is asked for what the other one leaves
+      branchFor(select, arm, options);
 }
 
 } // namespace tcc::codegen::vmath
