@@ -949,3 +949,16 @@ func.func @halving(%s: tensor<64xi32>, %x: tensor<999xi32>, %y: tensor<?xi32>, %
   } -> tensor<?xi32>
   return
 }
+
+// Rows of a few points are pieces of one line, short ones among longer ones too.
+// CHECK-LABEL: @short_pieces
+// CHECK: prim.concat %{{.+}} axis 1 : (tensor<64x119xf32>, tensor<64x7xf32>, tensor<64x35xf32>) -> tensor<64x161xf32>
+// CHECK: prim.reshape {{.+}} (tensor<64x161xf32>) -> tensor<64x23x7xf32>
+func.func @short_pieces(%x: tensor<64x17x7xf32>, %y: tensor<64x1x7xf32>, %z: tensor<64x5x7xf32>) {
+  %0 = kernel.launch loop "concat" ins(%x, %y, %z : tensor<64x17x7xf32>, tensor<64x1x7xf32>, tensor<64x5x7xf32>) sizes() {
+  ^bb0(%a: tensor<64x17x7xf32>, %b: tensor<64x1x7xf32>, %c: tensor<64x5x7xf32>):
+    %d = prim.concat %a, %b, %c axis 1 : (tensor<64x17x7xf32>, tensor<64x1x7xf32>, tensor<64x5x7xf32>) -> tensor<64x23x7xf32>
+    kernel.yield %d : tensor<64x23x7xf32>
+  } -> tensor<64x23x7xf32>
+  return
+}

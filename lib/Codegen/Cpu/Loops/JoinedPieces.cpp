@@ -34,7 +34,7 @@ static BlockArgument argumentOf(Value operand) {
 
 /// The concatenation that is all that `launch` does, if its pieces are long enough.
 static prim::ConcatOp concatenation(kernel::LaunchOp launch) {
-  constexpr int64_t kLeastPoints = 64;
+  constexpr int64_t kLeastPoints = 64, kShortRow = 16; // rows that else fill a vector each
   constexpr size_t kMostPieces = 64;
   auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
   auto concat = yield.getValues().front().getDefiningOp<prim::ConcatOp>();
@@ -44,12 +44,15 @@ static prim::ConcatOp concatenation(kernel::LaunchOp launch) {
   int64_t axis = concat.getAxis();
   if (axis + 1 == type.getRank() || ShapedType::isDynamicShape(type.getShape().drop_front(axis)))
     return nullptr;
+  int64_t behind = lineOf(type, axis + 1).back(), all = lineOf(type, axis).back();
+  int64_t pieces = concat.getInputs().size();
+  bool areShort = behind < kShortRow && all >= kLeastPoints && all >= kShortRow * pieces;
   for (Value input : concat.getInputs()) {
     BlockArgument argument = argumentOf(input);
     bool free = argument && (argument.hasOneUse() || llvm::all_equal(argument.getUsers()));
     // Before its axis all have the same extents, in as many axes unless they are known.
     free &= type.hasStaticShape() || input == argument;
-    if (!free || lineOf(tensorType(input), axis).back() < kLeastPoints)
+    if (!free || (!areShort && lineOf(tensorType(input), axis).back() < kLeastPoints))
       return nullptr;
   }
   return concat;
