@@ -43,7 +43,7 @@ TEST_CASE(
                 {random(d, {rows, 260}), random(d, {19, 260})}, codegen::device::Form::Product,
                 [&](MLIRContext *context, Schedule) {
                   return Schedule::get(context, codegen::device::Form::Skinny, 64, 1, 1, 0, 0, 0, 2,
-                                       depth, 0, 0, 1, 0, 64, 0, false, false, false);
+                                       depth, 0, 0, 1, 0, 64, 0);
                 });
       }
 }
