@@ -64,17 +64,28 @@ TEST_CASE("loops: points along another axis that have much in common") {
                 u = tensor(o + "x1x" + n, "i64");
     bool images = channels == 1;
     std::string row = tensor(n, "f32"), at = tensor(n, "i64");
-    std::string sampled = "%0 = prim.exp %g : (" + g + ") -> " + g + "\n%1 = prim.floor %0 : (" +
-                          g + ") -> " + g + "\n%2 = prim.cast %1 : (" + g + ") -> " + k +
-                          "\n%3 = prim.reshape %2 sizes() : (" + k + ") -> " + u +
+    // Sums and products of a place: up to 2691 of 9.
+    auto placed = [](const std::string &type, const std::string &index) {
+      std::string text;
+      for (auto [name, op, l, r] : {std::array<const char *, 4>{"p", "mul", "g", "g"},
+                                    {"q", "add", "p", "g"},
+                                    {"r", "mul", "q", "g"},
+                                    {"s", "add", "r", "p"},
+                                    {"t", "add", "s", "q"},
+                                    {"u", "add", "t", "g"},
+                                    {"v", "add", "u", "r"},
+                                    {"w", "add", "v", "s"}})
+        text += std::string("%") + name + " = prim." + op + " %" + l + ", %" + r + " : (" + type +
+                ", " + type + ") -> " + type + "\n";
+      return text + "%1 = prim.floor %w : (" + type + ") -> " + type + "\n%2 = prim.cast %1 : (" +
+             type + ") -> " + index + "\n";
+    };
+    std::string sampled = placed(g, k) + "%3 = prim.reshape %2 sizes() : (" + k + ") -> " + u +
                           "\n%4 = prim.broadcast %3 axes [0, 1, 2] sizes() : (" + u + ") -> " + i +
                           "\n%y = prim.take_along %x, %4 axis 2 : (" + x + ", " + i + ") -> " + x;
-    std::string resized = "%0 = prim.exp %g : (" + row + ") -> " + row +
-                          "\n%1 = prim.floor %0 : (" + row + ") -> " + row +
-                          "\n%2 = prim.cast %1 : (" + row + ") -> " + at +
-                          "\n%3 = prim.take %x, %2 axis 2 : (" + x + ", " + at + ") -> " + x +
-                          "\n%4 = prim.broadcast %0 axes [2] sizes() : (" + row + ") -> " + x +
-                          "\n%y = prim.mul %3, %4 : (" + x + ", " + x + ") -> " + x;
+    std::string resized = placed(row, at) + "%3 = prim.take %x, %2 axis 2 : (" + x + ", " + at +
+                          ") -> " + x + "\n%4 = prim.broadcast %w axes [2] sizes() : (" + row +
+                          ") -> " + x + "\n%y = prim.mul %3, %4 : (" + x + ", " + x + ") -> " + x;
     std::string text =
         function("%x: " + x + ", %g: " + (images ? row : g), x, images ? resized : sampled);
     INFO(text);
