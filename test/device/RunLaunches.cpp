@@ -200,7 +200,8 @@ bool run(Launch &launch, const std::string &folder, const std::vector<char> &dat
   need(tcc_cuda.load(device, image.data(), &code, &error));
   tcc_device_image loaded = {};
   loaded.shared_bytes = launch.shared;
-  need(tcc_cuda.kernel(device, code, "k", &loaded, &kernel, &error));
+  bool narrow;
+  need(tcc_cuda.kernel(device, code, "k", &loaded, &kernel, &narrow, &error));
   std::vector<tcc_encoded_tensor_map> maps;
   for (Launch::Map &map : launch.maps) {
     map.map.memory =
