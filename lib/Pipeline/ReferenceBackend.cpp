@@ -35,9 +35,18 @@ public:
   void addDecomposePasses(OpPassManager &passes, WeightTable &weights) const override {
     imitated->addDecomposePasses(passes, weights);
   }
+  void addIntegerWeightPasses(OpPassManager &passes, WeightTable &weights) const override {
+    imitated->addIntegerWeightPasses(passes, weights);
+  }
+  void addAxisOrderPasses(OpPassManager &passes) const override {
+    imitated->addAxisOrderPasses(passes);
+  }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,
                        const LayoutChooser &chooser) const override {
     imitated->addLayoutPasses(passes, weights, chooser);
+  }
+  void addSchedulePasses(OpPassManager &passes) const override {
+    imitated->addSchedulePasses(passes);
   }
   const ScheduleModel &schedules() const override { return imitated->schedules(); }
   std::unique_ptr<codegen::LaunchEmitter> launchEmitter() const override {

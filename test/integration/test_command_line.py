@@ -129,7 +129,7 @@ class CommandLine(ToolTest):
                     self.assertIn(b"func.func @main", data)
 
     def test_dump_ir(self):
-        self.compiles(CONV, "-o", "model.so", "--dump-ir", "all")
+        self.compiles(CONV, "--cpu", "x86-64-v3", "-o", "model.so", "--dump-ir", "all")
         files = {path.name for path in (self.work / "all").iterdir()}
         ir = {f"{i}-{phase}.mlir" for i, phase in enumerate(("import", "decompose", "simplify",
                                                              "differentiate", "layout", "fuse", "schedule", "plan"))}
@@ -173,7 +173,7 @@ class CommandLine(ToolTest):
         self.assertIn("start from plan or an earlier phase", result.text)
 
     def test_timing(self):
-        result = self.compiles(CONV, "-o", "model.so", "--timing")
+        result = self.compiles(CONV, "--cpu", "x86-64-v3", "-o", "model.so", "--timing")
         for phase in PHASES:
             self.assertIn(phase, result.out + result.text)
         kernels = result.out.split("slowest kernels")[1].splitlines()[1:]
