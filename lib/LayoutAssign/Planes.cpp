@@ -88,14 +88,18 @@ bool tcc::reachesChannelsLast(Value x, llvm::function_ref<bool(Value)> isLast) {
   int64_t rank = tensorType(x).getRank();
   SmallVector<Value> work = {x};
   DenseSet<Operation *> seen;
+  bool isUndone = false, isMeant = false;
   while (!work.empty() && seen.size() < kMaxOps)
     for (Operation *user : work.pop_back_val().getUsers()) {
       if (isa<prim::ConvOp, prim::PoolOp>(user))
         return true;
-      if (auto transpose = dyn_cast<prim::TransposeOp>(user);
-          transpose && transpose.getPermutation() == ArrayRef<int64_t>(channelsToLast(rank)))
-        return true;
+      auto transpose = dyn_cast<prim::TransposeOp>(user);
+      if (transpose && transpose.getPermutation() == ArrayRef<int64_t>(channelsToLast(rank))) {
+        isUndone = true;
+        continue;
+      }
       SmallVector<Value> results = keepingLayout(user, rank);
+      isMeant |= results.empty();
       if (results.empty())
         continue;
       if (llvm::any_of(user->getOperands(), isLast))
@@ -103,7 +107,7 @@ bool tcc::reachesChannelsLast(Value x, llvm::function_ref<bool(Value)> isLast) {
       if (seen.insert(user).second)
         llvm::append_range(work, results);
     }
-  return false;
+  return isUndone && !isMeant;
 }
 
 /// Both ends of a line cost more than its middle, by the taps that may leave the image there.

@@ -26,9 +26,10 @@ struct Repeated {
 /// What `op` repeats, behind a reshape that gives it an axis of one element for that.
 std::optional<Repeated> repeatedBy(prim::BroadcastOp op);
 
-/// Whether `x` reaches a convolution, a pool, something that is channels last (`isLast`) or a
-/// transpose to that, through operators that keep the layout. Others are the model's own wish: the
-/// tokens of a vision transformer come as [N, C, T] and are meant to be [N, T, C].
+/// Whether `x` reaches a convolution, a pool or something that is channels last (`isLast`), through
+/// operators that keep the layout, or a transpose to that, while none but these read it. Others are
+/// the model's own wish: the tokens of a vision transformer come as [N, C, T] and are meant to be
+/// [N, T, C], for norms of rows and products, also where they go back to [N, C, T] in the end.
 bool reachesChannelsLast(mlir::Value x, llvm::function_ref<bool(mlir::Value)> isLast);
 
 /// Which convolutions with a filter for each channel may leave channels as planes.

@@ -237,3 +237,17 @@ func.func @planes(%x: tensor<2x5x4x8xf32>, %i: tensor<9xi64>) -> tensor<2x8x9x4x
   %1 = prim.take %0, %i axis 2 : (tensor<2x8x5x4xf32>, tensor<9xi64>) -> tensor<2x8x9x4xf32>
   return %1 : tensor<2x8x9x4xf32>
 }
+
+// Tokens whose rows are reduced on the way back are meant to be rows.
+// CHECK-LABEL: func @tokens
+// CHECK: prim.transpose %arg0 [0, 2, 1] : (tensor<2x32x100xf32>) -> tensor<2x100x32xf32>
+// CHECK: prim.reduce max %{{.*}} [2] : (tensor<2x100x32xf32>) -> tensor<2x100xf32>
+// CHECK: prim.transpose %{{.*}} [0, 2, 1] : (tensor<2x100x32xf32>) -> tensor<2x32x100xf32>
+func.func @tokens(%x: tensor<2x32x100xf32>) -> tensor<2x32x100xf32> {
+  %0 = prim.transpose %x [0, 2, 1] : (tensor<2x32x100xf32>) -> tensor<2x100x32xf32>
+  %1 = prim.reduce max %0 [2] : (tensor<2x100x32xf32>) -> tensor<2x100xf32>
+  %2 = prim.broadcast %1 axes [0, 1] sizes() : (tensor<2x100xf32>) -> tensor<2x100x32xf32>
+  %3 = prim.sub %0, %2 : (tensor<2x100x32xf32>, tensor<2x100x32xf32>) -> tensor<2x100x32xf32>
+  %4 = prim.transpose %3 [0, 2, 1] : (tensor<2x100x32xf32>) -> tensor<2x32x100xf32>
+  return %4 : tensor<2x32x100xf32>
+}
