@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tcc/Analysis/OpenExtents.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Simplify/Simplify.h"
 
@@ -85,14 +86,6 @@ static Value reshaped(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t>
   auto type = tensorType(value).clone(extents);
   return type == value.getType() ? value
                                  : Value(prim::ReshapeOp::create(b, loc, type, value, sizes));
-}
-
-static SmallVector<Value> openExtents(OpBuilder &b, Value value) {
-  SmallVector<Value> sizes;
-  for (auto [axis, d] : llvm::enumerate(prim::dimsOf(b, value.getLoc(), value)))
-    if (tensorType(value).isDynamicDim(axis))
-      sizes.push_back(getValueOrCreateConstantIndexOp(b, value.getLoc(), d));
-  return sizes;
 }
 
 /// Axes after `axis` are one further on.

@@ -1,6 +1,5 @@
 //===- PartExtents.cpp - How extents are cut into parts -------------------===//
 #include "PartialResults.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -23,13 +22,4 @@ int64_t tcc::endOfParts(int64_t extent, int64_t results, int64_t parts) {
   int64_t fills = kVectorLanes / std::gcd(results, kVectorLanes);
   int64_t rows = std::max<int64_t>(1, std::llround(double(kSideBySide) / results / fills)) * fills;
   return rows * results < 2 * kSideBySide ? extent / (rows * parts) * (rows * parts) : 0;
-}
-
-SmallVector<Value> tcc::openExtents(OpBuilder &b, Value v) {
-  SmallVector<Value> open;
-  for (auto [axis, extent] : llvm::enumerate(tensorType(v).getShape()))
-    if (ShapedType::isDynamic(extent))
-      open.push_back(getValueOrCreateConstantIndexOp(
-          b, v.getLoc(), prim::dimOf(b, v.getLoc(), v, static_cast<unsigned>(axis))));
-  return open;
 }

@@ -19,9 +19,6 @@ int64_t endOfParts(int64_t extent, int64_t results, int64_t parts);
 /// as in registers: not those of sums of narrow floats, which are kept in wider ones.
 bool keepsPartsExact(prim::ReduceKind kind, mlir::Value x);
 
-/// The extents of `v` that only a run knows.
-llvm::SmallVector<mlir::Value> openExtents(mlir::OpBuilder &b, mlir::Value v);
-
 /// Of short lines the place of an extremum becomes the extremum, and then the first (or last) place
 /// where it is: two reductions, for which row kernels have vectors.
 void reduceShortExtremum(prim::ArgReduceOp op);

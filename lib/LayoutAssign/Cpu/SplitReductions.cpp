@@ -30,6 +30,7 @@
 #include "PartialResults.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "tcc/Analysis/OpenExtents.h"
 #include "tcc/Dialect/Cpu/NarrowLines.h"
 #include "tcc/Dialect/Prim/Shares.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"

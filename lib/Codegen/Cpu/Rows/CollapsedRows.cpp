@@ -303,15 +303,6 @@ void tcc::codegen::collapseRows(kernel::LaunchOp launch) {
     collapse.apply();
 }
 
-SmallVector<Value> tcc::codegen::openExtents(OpBuilder &b, Value v) {
-  SmallVector<Value> open;
-  for (auto [axis, extent] : llvm::enumerate(tensorType(v).getShape()))
-    if (ShapedType::isDynamic(extent))
-      open.push_back(getValueOrCreateConstantIndexOp(
-          b, v.getLoc(), prim::dimOf(b, v.getLoc(), v, static_cast<unsigned>(axis))));
-  return open;
-}
-
 /// Makes one axis of those that `collapse` found, and reshapes around the launch what it reads and
 /// gives. Where a run knows how long that axis is, the launch takes its length, of an operand that
 /// has all of it, and no result has it: results of a product of extents would share no memory with
@@ -336,7 +327,7 @@ static void joinAxes(kernel::LaunchOp launch, Collapse &collapse) {
   }
   for (auto [argument, operand] : llvm::zip(body.getArguments(), launch.getInputsMutable()))
     if (Type type = collapse.collapsed(argument); type != argument.getType()) {
-      SmallVector<Value> sizes = codegen::openExtents(b, operand.get());
+      SmallVector<Value> sizes = openExtents(b, operand.get());
       if (length && collapse.isFull(argument))
         sizes = collapse.joinedSizes(tensorType(operand.get()), sizes, length);
       operand.set(prim::ReshapeOp::create(b, loc, type, operand.get(), sizes));

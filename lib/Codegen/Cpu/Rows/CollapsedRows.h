@@ -1,13 +1,11 @@
 //===- CollapsedRows.h - Several axes as one line ----------------*- C++ -*-===//
 #pragma once
+#include "tcc/Analysis/OpenExtents.h"
 #include "tcc/Codegen/Common/LaunchFrame.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include <optional>
 
 namespace tcc::codegen {
-
-/// The extents of `v` that a run knows.
-llvm::SmallVector<mlir::Value> openExtents(mlir::OpBuilder &b, mlir::Value v);
 
 /// The elements along the last axes of the rows of `launch`, of kind row, if nothing in it tells
 /// those apart; none where there is one such axis.
