@@ -6,7 +6,9 @@
 // points are then numbered through all axes and taken apart by division, a point at a time.
 //
 // So what a reshape of several open extents is given is written in the region again, as the host
-// computed it: as an extent of what the kernel reads, or as arithmetic on such.
+// computed it: as an extent of what the kernel reads, or as arithmetic on such. And a broadcast
+// that keeps an axis whose extent only a run knows, as the host can tell, is given that axis of
+// what it repeats: of an extent that might be 1 each lane would ask for its place.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,6 +36,8 @@ public:
   void write();
 
 private:
+  void keepAxes(prim::BroadcastOp broadcast);
+  Value outside(Value size);
   void findExtents();
   Value inside(Value host, unsigned depth);
 
@@ -107,21 +111,56 @@ Value OperandExtents::inside(Value host, unsigned depth) {
   return result;
 }
 
+/// The host's value of an extent of the kernel, or null.
+Value OperandExtents::outside(Value size) {
+  if (auto argument = dyn_cast<BlockArgument>(size))
+    return launch.getInputs()[argument.getArgNumber()];
+  auto dim = size.getDefiningOp<prim::DimOp>();
+  auto tensor = dim ? dyn_cast<BlockArgument>(dim.getX()) : BlockArgument();
+  if (!tensor)
+    return {};
+  OpBuilder host(launch);
+  Value operand = launch.getInputs()[tensor.getArgNumber()];
+  return dyn_cast<Value>(prim::dimOf(host, launch.getLoc(), operand, dim.getAxis()));
+}
+
+/// Extents of `broadcast` that are those of its operand become so in the kernel as well.
+void OperandExtents::keepAxes(prim::BroadcastOp broadcast) {
+  RankedTensorType from = tensorType(broadcast.getX()), to = broadcast.getType();
+  for (auto [i, axis] : llvm::enumerate(broadcast.getAxes())) {
+    if (!from.isDynamicDim(i) || !to.isDynamicDim(axis))
+      continue;
+    OpBuilder before(broadcast);
+    OpOperand &size = broadcast.getSizesMutable()[to.getDynamicDimIndex(axis)];
+    auto own = dyn_cast<Value>(prim::dimOf(before, broadcast.getLoc(), broadcast.getX(), i));
+    Value host = own ? outside(own) : Value();
+    if (host && host == outside(size.get()))
+      size.set(own);
+  }
+}
+
 void OperandExtents::write() {
   constexpr unsigned mostOperators = 4; // one after the other
+  for (auto broadcast : body.getOps<prim::BroadcastOp>())
+    keepAxes(broadcast);
+  for (auto dim : llvm::make_early_inc_range(body.getOps<prim::DimOp>()))
+    if (dim->use_empty())
+      dim->erase();
   SmallVector<unsigned> sizes;
   for (BlockArgument argument : body.getArguments())
     if (argument.getType().isIndex() && isSizeAmongOthers(argument))
       sizes.push_back(argument.getArgNumber());
-  if (sizes.empty())
-    return;
-  findExtents();
+  if (!sizes.empty())
+    findExtents();
   llvm::BitVector gone(body.getNumArguments());
   for (unsigned number : sizes)
     if (Value size = inside(launch.getInputs()[number], mostOperators)) {
       body.getArgument(number).replaceAllUsesWith(size);
       gone.set(number);
     }
+  for (BlockArgument argument : body.getArguments())
+    if (argument.getType().isIndex() && argument.use_empty())
+      gone.set(argument.getArgNumber());
   SmallVector<Value> kept;
   for (auto [number, input] : llvm::enumerate(launch.getInputs()))
     if (!gone[number])

@@ -58,3 +58,39 @@ func.func @halved(%x: tensor<?x?xf32>) -> tensor<?x?x2xf32> {
   } -> tensor<?x?x2xf32>
   return %0 : tensor<?x?x2xf32>
 }
+
+// A broadcast that keeps open axes is given those of what it repeats.
+// CHECK-LABEL: func @repeated
+// CHECK: kernel.launch loop "mul" ins(%arg0, %arg1 : tensor<?x4x?xf32>, tensor<?x?xf32>)
+// CHECK: ^bb0(%{{.*}}: tensor<?x4x?xf32>, %[[S:.*]]: tensor<?x?xf32>)
+// CHECK-DAG: %[[N:.*]] = prim.dim %[[S]], 0
+// CHECK-DAG: %[[M:.*]] = prim.dim %[[S]], 1
+// CHECK: prim.broadcast %[[S]] axes [0, 2] sizes(%[[N]], %[[M]])
+func.func @repeated(%x: tensor<?x4x?xf32>, %s: tensor<?x?xf32>) -> tensor<?x4x?xf32> {
+  %n = prim.dim %s, 0 : tensor<?x?xf32>
+  %m = prim.dim %s, 1 : tensor<?x?xf32>
+  %0 = kernel.launch loop "mul" ins(%x, %s, %n, %m : tensor<?x4x?xf32>, tensor<?x?xf32>, index, index) sizes(%n, %m) {
+  ^bb0(%a: tensor<?x4x?xf32>, %b: tensor<?x?xf32>, %i: index, %j: index):
+    %c = prim.broadcast %b axes [0, 2] sizes(%i, %j) : (tensor<?x?xf32>) -> tensor<?x4x?xf32>
+    %d = prim.mul %a, %c : (tensor<?x4x?xf32>, tensor<?x4x?xf32>) -> tensor<?x4x?xf32>
+    kernel.yield %d : tensor<?x4x?xf32>
+  } -> tensor<?x4x?xf32>
+  return %0 : tensor<?x4x?xf32>
+}
+
+// Of an extent that comes from elsewhere it may repeat one element.
+// CHECK-LABEL: func @repeated_or_not
+// CHECK: ^bb0(%{{.*}}: tensor<?x4x?xf32>, %[[S:.*]]: tensor<?x?xf32>, %[[K:.*]]: index)
+// CHECK: %[[N:.*]] = prim.dim %[[S]], 0
+// CHECK-NOT: prim.dim
+// CHECK: prim.broadcast %[[S]] axes [0, 2] sizes(%[[N]], %[[K]])
+func.func @repeated_or_not(%x: tensor<?x4x?xf32>, %s: tensor<?x?xf32>, %k: index) -> tensor<?x4x?xf32> {
+  %n = prim.dim %s, 0 : tensor<?x?xf32>
+  %0 = kernel.launch loop "mul" ins(%x, %s, %n, %k : tensor<?x4x?xf32>, tensor<?x?xf32>, index, index) sizes(%n, %k) {
+  ^bb0(%a: tensor<?x4x?xf32>, %b: tensor<?x?xf32>, %i: index, %j: index):
+    %c = prim.broadcast %b axes [0, 2] sizes(%i, %j) : (tensor<?x?xf32>) -> tensor<?x4x?xf32>
+    %d = prim.mul %a, %c : (tensor<?x4x?xf32>, tensor<?x4x?xf32>) -> tensor<?x4x?xf32>
+    kernel.yield %d : tensor<?x4x?xf32>
+  } -> tensor<?x4x?xf32>
+  return %0 : tensor<?x4x?xf32>
+}

@@ -72,6 +72,69 @@ func.func @open_pieces(%x: tensor<8x?x64xf32>, %y: tensor<8x?x64xf32>, %n: index
   return
 }
 
+// Parts along an axis are pieces of one line as well; not those of the axes behind it, or with gaps.
+// CHECK-LABEL: @parts
+// CHECK: {schedule = #cpu.loop_schedule<{{.*}} axis = 1, {{.*}} joined_axes = 2>} -> tensor<8x?x5xf32>
+// CHECK: {schedule = #cpu.loop_schedule<{{.*}} axis = 1, {{.*}} joined_axes = 2>} -> tensor<8x7x15xf32>
+// CHECK-NOT: joined_axes
+// CHECK: return
+func.func @parts(%x: tensor<8x?x5xf32>, %y: tensor<8x7x5x3xf32>, %n: index, %i: index, %m: index) {
+  %0 = kernel.launch loop "roll" ins(%x, %i, %m : tensor<8x?x5xf32>, index, index) sizes(%n) {
+  ^bb0(%a: tensor<8x?x5xf32>, %s: index, %l: index):
+    %b = prim.slice %a starts [0, -9223372036854775808, 0](%s) steps [1, 1, 1] sizes(%l) : (tensor<8x?x5xf32>) -> tensor<8x?x5xf32>
+    %c = prim.slice %a starts [0, 0, 0]() steps [1, 1, 1] sizes(%s) : (tensor<8x?x5xf32>) -> tensor<8x?x5xf32>
+    %d = prim.concat %b, %c axis 1 : (tensor<8x?x5xf32>, tensor<8x?x5xf32>) -> tensor<8x?x5xf32>
+    kernel.yield %d : tensor<8x?x5xf32>
+  } -> tensor<8x?x5xf32>
+  %1 = kernel.launch loop "roll" ins(%y : tensor<8x7x5x3xf32>) sizes() {
+  ^bb0(%a: tensor<8x7x5x3xf32>):
+    %b = prim.slice %a starts [0, 3, 0, 0]() steps [1, 1, 1, 1] sizes() : (tensor<8x7x5x3xf32>) -> tensor<8x4x5x3xf32>
+    %c = prim.slice %a starts [0, 0, 0, 0]() steps [1, 1, 1, 1] sizes() : (tensor<8x7x5x3xf32>) -> tensor<8x3x5x3xf32>
+    %d = prim.concat %b, %c axis 1 : (tensor<8x4x5x3xf32>, tensor<8x3x5x3xf32>) -> tensor<8x7x5x3xf32>
+    kernel.yield %d : tensor<8x7x5x3xf32>
+  } -> tensor<8x7x5x3xf32>
+  %2 = kernel.launch loop "cut" ins(%x, %m : tensor<8x?x5xf32>, index) sizes(%n) {
+  ^bb0(%a: tensor<8x?x5xf32>, %l: index):
+    %b = prim.slice %a starts [0, 0, 1]() steps [1, 1, 1] sizes(%l) : (tensor<8x?x5xf32>) -> tensor<8x?x4xf32>
+    %d = prim.concat %b, %b axis 1 : (tensor<8x?x4xf32>, tensor<8x?x4xf32>) -> tensor<8x?x4xf32>
+    kernel.yield %d : tensor<8x?x4xf32>
+  } -> tensor<8x?x4xf32>
+  %3 = kernel.launch loop "gaps" ins(%x, %m : tensor<8x?x5xf32>, index) sizes(%n) {
+  ^bb0(%a: tensor<8x?x5xf32>, %l: index):
+    %b = prim.slice %a starts [0, 0, 0]() steps [1, 2, 1] sizes(%l) : (tensor<8x?x5xf32>) -> tensor<8x?x5xf32>
+    %d = prim.concat %b, %b axis 1 : (tensor<8x?x5xf32>, tensor<8x?x5xf32>) -> tensor<8x?x5xf32>
+    kernel.yield %d : tensor<8x?x5xf32>
+  } -> tensor<8x?x5xf32>
+  return
+}
+
+// What is repeated along lines that only a run knows leaves them one where it keeps them; where it may have one point it does not.
+// CHECK-LABEL: @repeated_lines
+// CHECK: {schedule = #cpu.loop_schedule<{{.*}} axis = 2, {{.*}} joined_axes = 2>} -> tensor<?x21x?x?xf32>
+// CHECK-NOT: joined_axes
+// CHECK: return
+func.func @repeated_lines(%x: tensor<?x21x?x?xf32>, %s: tensor<?x?x?xf32>, %n: index, %h: index, %w: index) {
+  %0 = kernel.launch loop "sub" ins(%x, %s : tensor<?x21x?x?xf32>, tensor<?x?x?xf32>) sizes(%n, %h, %w) {
+  ^bb0(%a: tensor<?x21x?x?xf32>, %b: tensor<?x?x?xf32>):
+    %i = prim.dim %b, 0 : tensor<?x?x?xf32>
+    %j = prim.dim %b, 1 : tensor<?x?x?xf32>
+    %k = prim.dim %b, 2 : tensor<?x?x?xf32>
+    %c = prim.reshape %b sizes(%i, %j, %k) : (tensor<?x?x?xf32>) -> tensor<?x1x?x?xf32>
+    %d = prim.broadcast %c axes [0, 1, 2, 3] sizes(%i, %j, %k) : (tensor<?x1x?x?xf32>) -> tensor<?x21x?x?xf32>
+    %e = prim.sub %a, %d : (tensor<?x21x?x?xf32>, tensor<?x21x?x?xf32>) -> tensor<?x21x?x?xf32>
+    kernel.yield %e : tensor<?x21x?x?xf32>
+  } -> tensor<?x21x?x?xf32>
+  %1 = kernel.launch loop "sub" ins(%x, %s, %h : tensor<?x21x?x?xf32>, tensor<?x?x?xf32>, index) sizes(%n, %h, %w) {
+  ^bb0(%a: tensor<?x21x?x?xf32>, %b: tensor<?x?x?xf32>, %j: index):
+    %i = prim.dim %b, 0 : tensor<?x?x?xf32>
+    %k = prim.dim %b, 2 : tensor<?x?x?xf32>
+    %d = prim.broadcast %b axes [0, 2, 3] sizes(%i, %j, %k) : (tensor<?x?x?xf32>) -> tensor<?x21x?x?xf32>
+    %e = prim.sub %a, %d : (tensor<?x21x?x?xf32>, tensor<?x21x?x?xf32>) -> tensor<?x21x?x?xf32>
+    kernel.yield %e : tensor<?x21x?x?xf32>
+  } -> tensor<?x21x?x?xf32>
+  return
+}
+
 // Axes of one point behind the lanes change nothing.
 // CHECK-LABEL: @behind
 // CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = {{[0-9]+}}, block_rows = 16>}

@@ -74,6 +74,11 @@ def rows():
     for what, f in (("sum", lambda x: x.sum(0)), ("mean", lambda x: x.mean(1)), ("all", lambda x: x.sum())):
         opened(f"reduce/{what}/256x64x128", f, (256, 64, 128), axes=[BATCH])
         opened(f"reduce/{what}/length/256x64x128", f, (256, 64, 128), axes=[{1: "length"}])
+    image = {0: "batch", 2: "height", 3: "width"}
+    for what, f in (("softmax", lambda x: x.softmax(1)), ("log_softmax", lambda x: x.log_softmax(1)), ("normalize", F.normalize),
+                    ("center", lambda x: x - x.mean(1, True)), ("layer_norm", lambda x: (x - x.mean(1, True)) * (x.var(1, keepdim=True) + 1e-6).rsqrt())):
+        for shape in ((8, 21, 60, 60), (4, 96, 56, 56), (4, 64, 33, 35)):
+            opened(f"{what}/channels/{size_name(*shape)}", f, shape, axes=[image])
     opened("batch_norm/8x64x56x56", None, (8, 64, 56, 56), axes=[BATCH], state=lambda: nn.BatchNorm2d(64).eval())
     opened("group_norm/4x64x28x28", None, (4, 64, 28, 28), axes=[BATCH], state=lambda: nn.GroupNorm(8, 64))
 
@@ -96,6 +101,9 @@ def moves():
     opened("gather/rows/1000x256", lambda x, i: x[i], (1000, 256), places, axes=[{}, {0: "count"}])
     opened("gather/embedding/1000x256", None, places, axes=[{0: "count"}], state=lambda: nn.Embedding(1000, 256))
     opened("gather/along/512x1000", lambda x, i: x.gather(1, i), (512, 1000), lambda: torch.randint(0, 1000, (512, 64)), axes=[ROWS, ROWS])
+    opened("tile/349x500", lambda x: x.tile(2, 2), (349, 500), axes=[{0: "rows", 1: "columns"}])
+    for shape in ((319, 256, 5), (8, 100, 3, 4), (4, 56, 56, 96)):
+        opened(f"roll/1/{size_name(*shape)}", lambda x: x.roll(33, 1), shape, axes=[{0: "batch", 1: "length"}])
     opened("slice/512x1024", lambda x: x[:, 100:900] * 2, (512, 1024), axes=[ROWS])
     opened("pad/64x100x100", lambda x: F.pad(x, (1, 1, 1, 1)), (64, 100, 100), axes=[BATCH])
     opened("resize/2x64x28x28", lambda x: F.interpolate(x, scale_factor=2), (2, 64, 28, 28), axes=[BATCH])

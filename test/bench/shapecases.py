@@ -76,6 +76,7 @@ def pieces():
     wide("unfold/rows", lambda x: x.unfold(0, 5, 2).contiguous(), (999, 257))
     wide("roll/2d", lambda x: x.roll((5, -7), (0, 1)), (999, 1001))
     wide("roll/1", lambda x: x.roll(1, 1), (999, 1001))
+    wide("roll/rows/319x256x5", lambda x: x.roll(233, 1), (319, 256, 5))
     wide("roll/last3", lambda x: x.roll(1, 1), (300000, 3))
     wide("roll/windows", lambda x: x.roll((-3, -3), (1, 2)), (4, 56, 56, 96))
     wide("pad/2d_odd", lambda x: F.pad(x, (1, 2, 3, 0)), (32, 16, 55, 57))

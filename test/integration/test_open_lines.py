@@ -37,6 +37,32 @@ class OpenLines(ToolTest):
                     for actual, expected, name in zip(compiled(*v.values()), wanted, outputs, strict=True):
                         np.testing.assert_array_equal(actual, expected, f"{cpu} {sizes} {name}")
 
+    def test_what_is_repeated_along_open_lines(self):
+        """And comes round: by lines that are kept, and by those of which only a run knows whether they are one point."""
+        random = np.random.default_rng(16)
+        make = helper.make_node
+        constants = {name: np.array(value, np.int64) for name, value in {"one": [1], "zero": [0], "end": [1 << 40], "twice": [1, 1, 2, 2]}.items()}
+        nodes = [make("ReduceMax", ["x", "one"], ["most"]), make("Sub", ["x", "most"], ["below"]), make("Mul", ["x", "t"], ["scaled"]),
+                 make("Slice", ["z", "k", "end", "one"], ["head"]), make("Slice", ["z", "zero", "k", "one"], ["tail"]),
+                 make("Concat", ["head", "tail"], ["rolled"], axis=1), make("Tile", ["x", "twice"], ["tiled"])]
+        given = {"x": ["b", 3, "h", "w"], "t": ["b", 1, "h2", "w2"], "z": [3, "p", 5], "k": [1]}
+        outputs = ["below", "scaled", "rolled", "tiled"]
+        inputs = [helper.make_tensor_value_info(n, onnx.TensorProto.INT64 if n == "k" else onnx.TensorProto.FLOAT, d) for n, d in given.items()]
+        graph = helper.make_graph(nodes, "open", inputs, [helper.make_empty_tensor_value_info(n) for n in outputs],
+                                  [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()])
+        path = self.work / "repeated.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
+        for cpu in [*cpu_levels(), "native"]:
+            with Compiled.build(path, "--cpu", cpu) as compiled:
+                for b, h, w, h2, w2, p, k in ((1, 1, 1, 1, 1, 1, 0), (2, 7, 9, 7, 9, 9, 4), (3, 5, 17, 1, 17, 100, 99), (2, 16, 16, 16, 1, 7, 7),
+                                              (0, 4, 4, 4, 4, 0, 0), (1, 1, 70, 1, 1, 2000, 3)):
+                    v = {name: random.standard_normal([dict(b=b, h=h, w=w, h2=h2, w2=w2, p=p).get(d, d) for d in dims], dtype=np.float32)
+                         for name, dims in given.items() if name != "k"}
+                    x, t, z = v.values()
+                    wanted = [x - x.max(1, keepdims=True), x * t, np.concatenate([z[:, k:], z[:, :k]], 1), np.tile(x, (1, 1, 2, 2))]
+                    for actual, expected, name in zip(compiled(x, t, z, np.array([k])), wanted, outputs, strict=True):
+                        np.testing.assert_array_equal(actual, expected, f"{cpu} {(b, h, w, h2, w2, p, k)} {name}")
+
     def test_triangles_and_first_elements(self):
         """Of matrices whose extents a run knows, beside any diagonal, and as many first elements as it says, of lines shorter and longer than
         what is selected from on the stack."""

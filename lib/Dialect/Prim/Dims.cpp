@@ -145,10 +145,18 @@ std::optional<std::pair<Value, unsigned>> sameExtent(Operation *op, unsigned axi
       .Default([](Operation *) { return std::nullopt; });
 }
 
-Value traced(OpBuilder &builder, Location loc, Operation *op, Value value, unsigned axis) {
+/// The operand that says extent `axis` of `value`, or null.
+Value givenSize(Operation *op, Value value, unsigned axis) {
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case<IotaOp, ReshapeOp, BroadcastOp, SliceOp, PadOp, PoolOp, ConvOp, RandomBitsOp>(
           [&](auto o) { return sizeOperand(o.getSizes(), value, axis); })
+      .Default([](Operation *) { return Value(); });
+}
+
+Value traced(OpBuilder &builder, Location loc, Operation *op, Value value, unsigned axis) {
+  if (Value size = givenSize(op, value, axis))
+    return size;
+  return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](TopKOp o) { return axis == o.getAxis() ? o.getK() : Value(); })
       .Case([&](NonzeroOp o) { return axis == 1 ? o.getCount() : Value(); })
       .Case([&](SvdOp o) {
@@ -226,6 +234,25 @@ OpFoldResult tcc::prim::dimOf(OpBuilder &builder, Location loc, Value value, uns
   return reuse<DimOp>(
       builder, value, [&](DimOp op) { return op.getAxis() == axis; },
       [&] { return DimOp::create(builder, loc, builder.getIndexType(), value, axis).getResult(); });
+}
+
+DimTraces::Extent tcc::prim::extentOrigin(Value value, unsigned axis) {
+  while (tensorType(value).isDynamicDim(axis)) {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      break;
+    if (auto nearer = sameExtent(op, axis)) {
+      std::tie(value, axis) = *nearer;
+      continue;
+    }
+    Value size = givenSize(op, value, axis);
+    auto dim = size ? size.getDefiningOp<DimOp>() : DimOp();
+    if (!dim)
+      return size ? DimTraces::Extent(size, 0) : DimTraces::Extent(value, axis);
+    value = dim.getX();
+    axis = dim.getAxis();
+  }
+  return {value, axis};
 }
 
 SmallVector<OpFoldResult> tcc::prim::dimsOf(OpBuilder &builder, Location loc, Value value) {

@@ -31,8 +31,8 @@ def Cpu_LoopScheduleAttr : Cpu_ScheduleAttr<"LoopSchedule", "loop_schedule"> {
     that many such rows along `block_axis`, which is read across. `grain` tasks are worth a
     thread. Where `copied_points` is given, runs of at least that many points that lie in an operand
     as they are stored are copied as bytes. With `past_caches` results that outgrow the caches go
-    to memory without them, where they lie as whole lines. The last `joined_axes` of the results, of
-    which some are open, are one for the kernel's code, and for the other fields here. With
+    to memory without them, where they lie as whole lines. The last `joined_axes` of the results,
+    open or put together of parts, are one for the kernel's code, and for the other fields here. With
     `window_lines` the windows of pools are reduced along all axes but the last first, for a line of
     points at a time. With `shared` the rows of a block are not read across, but have most of what
     they compute in common: it is computed once for all of them.

@@ -33,4 +33,8 @@ private:
   llvm::DenseMap<Extent, Extent> known;
 };
 
+/// Where extent `axis` of `value` comes from, as dimOf finds it, and nothing is made: a tensor and
+/// its axis, or a size that an operator was given and 0. Equal origins are equal extents.
+DimTraces::Extent extentOrigin(mlir::Value value, unsigned axis);
+
 } // namespace tcc::prim

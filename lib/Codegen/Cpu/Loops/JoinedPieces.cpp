@@ -8,19 +8,24 @@
 //   concat (4x64x3136, 4x64x3136) axis 1 -> 4x128x3136
 //   concat (4x200704, 4x200704) axis 1 -> 4x401408
 //
+// Where a run knows the extents, or operands are parts of tensors along the axis, the axes are one
+// inside of the kernel alone. What comes round (a roll) is two such parts.
+//
 //===----------------------------------------------------------------------===//
 #include "../Rows/CollapsedRows.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "tcc/Dialect/Prim/Prim.h"
 
 using namespace mlir;
 using namespace tcc;
 
-/// Axes before `axis`, and the product of it and those behind.
+/// Axes before `axis`, and the product of it and those behind, which a run may know.
 static SmallVector<int64_t> lineOf(RankedTensorType type, int64_t axis) {
   SmallVector<int64_t> shape(type.getShape().take_front(axis));
   int64_t points = 1;
   for (int64_t extent : type.getShape().drop_front(axis))
-    points *= extent;
+    points = ShapedType::isDynamic(extent) || ShapedType::isDynamic(points) ? ShapedType::kDynamic
+                                                                            : points * extent;
   shape.push_back(points);
   return shape;
 }
@@ -88,4 +93,64 @@ void tcc::codegen::joinPieces(kernel::LaunchOp launch) {
   b.setInsertionPointAfter(launch);
   auto seen = prim::ReshapeOp::create(b, launch.getLoc(), before, result, launch.getSizes());
   result.replaceAllUsesExcept(seen, seen);
+}
+
+/// Whether `slice` takes a part along `axis`, and all of the axes behind it.
+static bool isPartAlong(prim::SliceOp slice, int64_t axis) {
+  RankedTensorType from = tensorType(slice.getX()), to = tensorType(slice.getResult());
+  auto behind = [&](auto entries) { return ArrayRef(entries).drop_front(axis + 1); };
+  return isa<BlockArgument>(slice.getX()) && slice.getSteps()[axis] == 1 &&
+         !ShapedType::isDynamicShape(behind(to.getShape())) &&
+         behind(from.getShape()) == behind(to.getShape()) &&
+         llvm::all_of(behind(slice.getStaticStarts()), [](int64_t start) { return start == 0; }) &&
+         llvm::all_of(behind(slice.getSteps()), [](int64_t step) { return step == 1; });
+}
+
+prim::ConcatOp tcc::codegen::openPieces(kernel::LaunchOp launch) {
+  Block &body = launch.getBody().front();
+  auto yield = cast<kernel::YieldOp>(body.getTerminator());
+  auto concat = yield.getValues().front().getDefiningOp<prim::ConcatOp>();
+  if (!concat || yield.getValues().size() != 1)
+    return nullptr;
+  int64_t axis = concat.getAxis();
+  auto line = tensorType(concat.getResult()).getShape().drop_front(axis);
+  bool hasParts = !body.getOps<prim::SliceOp>().empty(); // others are reshaped around the launch
+  if (line.size() < 2 || (!hasParts && !ShapedType::isDynamicShape(line)))
+    return nullptr;
+  for (Operation &op : body.without_terminator())
+    if (auto slice = dyn_cast<prim::SliceOp>(op);
+        &op != concat && (!slice || !isPartAlong(slice, axis)))
+      return nullptr;
+  auto isPiece = [](Value v) { return isa<BlockArgument>(v) || v.getDefiningOp<prim::SliceOp>(); };
+  return llvm::all_of(concat.getInputs(), isPiece) ? concat : nullptr;
+}
+
+void tcc::codegen::joinOpenPieces(kernel::LaunchOp launch) {
+  prim::ConcatOp concat = openPieces(launch);
+  int64_t axis = concat.getAxis();
+  auto join = [&](Value v) { v.setType(tensorType(v).clone(lineOf(tensorType(v), axis))); };
+  for (auto slice : launch.getBody().getOps<prim::SliceOp>()) {
+    RankedTensorType type = tensorType(slice.getResult());
+    int64_t points = lineOf(type, axis + 1).back();
+    OpBuilder b(slice);
+    auto times = [&](OpOperand &size) {
+      Value factor = arith::ConstantIndexOp::create(b, slice.getLoc(), points);
+      size.set(arith::MulIOp::create(b, slice.getLoc(), size.get(), factor));
+    };
+    SmallVector<int64_t> starts(slice.getStaticStarts().take_front(axis + 1));
+    if (starts.back() == prim::kDynamicStart)
+      times(slice.getStartsMutable()[slice.getStarts().size() - 1]);
+    else
+      starts.back() *= points;
+    if (type.isDynamicDim(axis))
+      times(slice.getSizesMutable()[slice.getSizes().size() - 1]);
+    slice.setStaticStarts(starts);
+    slice.setSteps(slice.getSteps().take_front(axis + 1));
+    join(slice.getResult());
+  }
+  for (Value v : launch.getBody().getArguments())
+    if (isa<RankedTensorType>(v.getType()))
+      join(v);
+  join(concat.getResult());
+  join(launch.getResult(0));
 }

@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "tcc/Codegen/Common/LineKernel.h"
 #include "tcc/Dialect/Kernel/SpecialOperator.h"
+#include "tcc/Dialect/Prim/DimTraces.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -85,6 +86,8 @@ private:
   }
   bool keepsTogether(Operation *op);
   bool keepsLast(prim::ReshapeOp op);
+  bool keepsExtents(Value x, Value result);
+  bool isLineSize(prim::DimOp dim);
 
 public:
   SmallVector<Value> joinedSizes(RankedTensorType type, ValueRange sizes, Value openLength);
@@ -125,7 +128,7 @@ bool Collapse::applies(prim::BroadcastOp op) {
   if (formOf(op.getResult()) == Form::Other)
     return formOf(op.getX()) == Form::Other;
   // An extent that a run knows may be 1 in what is repeated.
-  if (isOpen() && formOf(op.getX()) == Form::Full)
+  if (isOpen() && isFull(op.getX()) && !keepsExtents(op.getX(), op.getResult()))
     return false;
   if (formOf(op.getX()) == Form::Other)
     return isPeriodic(op) ||
@@ -167,11 +170,37 @@ bool Collapse::keepsTogether(Operation *op) {
   return isBefore(take ? take.getAxis() : cast<prim::ConcatOp>(op).getAxis());
 }
 
-/// Whether a reshape changes axes before those alone. All of these are known, so that the one open
-/// extent of those that become one is the same on both sides.
+/// Whether extents of those that become one, which only a run knows, are known to be the same in
+/// `x` and in what is made of it.
+bool Collapse::keepsExtents(Value x, Value result) {
+  RankedTensorType from = tensorType(x), to = tensorType(result);
+  return llvm::all_of(llvm::seq<unsigned>(1, joined() + 1), [&](unsigned behind) {
+    unsigned axis = to.getRank() - behind;
+    return !to.isDynamicDim(axis) ||
+           prim::extentOrigin(x, from.getRank() - behind) == prim::extentOrigin(result, axis);
+  });
+}
+
+/// Whether an extent of those that become one says nothing but the sizes of such.
+bool Collapse::isLineSize(prim::DimOp dim) {
+  return llvm::all_of(dim->getUsers(), [&](Operation *user) {
+    if (!isa<prim::ReshapeOp, prim::BroadcastOp>(user) || !isFull(user->getResult(0)))
+      return false;
+    auto before = tensorType(user->getResult(0)).getShape().drop_back(joined());
+    auto sizes = user->getOperands().drop_front();
+    return !llvm::is_contained(sizes.take_front(llvm::count(before, ShapedType::kDynamic)),
+                               dim.getResult());
+  });
+}
+
+/// Whether a reshape changes axes before those alone: the extents of those are known to be the
+/// same, or one of them is open and all of the others are known.
 bool Collapse::keepsLast(prim::ReshapeOp op) {
-  if (!isFull(op.getX()) || !isFull(op.getResult()) ||
-      llvm::count(ArrayRef(shape).drop_front(first), ShapedType::kDynamic) != 1)
+  if (!isFull(op.getX()) || !isFull(op.getResult()))
+    return false;
+  if (keepsExtents(op.getX(), op.getResult()))
+    return true;
+  if (llvm::count(ArrayRef(shape).drop_front(first), ShapedType::kDynamic) != 1)
     return false;
   auto before = [&](Value v) { return tensorType(v).getShape().drop_back(joined()); };
   return !ShapedType::isDynamicShape(before(op.getX())) &&
@@ -181,6 +210,10 @@ bool Collapse::keepsLast(prim::ReshapeOp op) {
 bool Collapse::applies(Operation *op) {
   if (isa<kernel::YieldOp>(op) || prim::isElementwise(op))
     return true;
+  if (auto dim = dyn_cast<prim::DimOp>(op))
+    return formOf(dim.getX()) == Form::Other ||
+           dim.getAxis() + joined() < static_cast<size_t>(tensorType(dim.getX()).getRank()) ||
+           (isOpen() && isLineSize(dim));
   // Equal types are equal extents where points are computed, repeated and summed up.
   auto reshape = dyn_cast<prim::ReshapeOp>(op);
   if (reshape && isOpen() && keepsLast(reshape))
@@ -198,8 +231,6 @@ bool Collapse::applies(Operation *op) {
     return false;
   if (isa<prim::FromElementsOp>(op))
     return isOpen() && formOf(op->getResult(0)) == Form::Other;
-  if (auto dim = dyn_cast<prim::DimOp>(op))
-    return formOf(dim.getX()) == Form::Other || dim.getAxis() < first;
   auto hasAxes = [&](Value v) { return formOf(v) != Form::Other; };
   if (auto reduce = dyn_cast<prim::ReduceOp>(op); reduce && isRows())
     return formOf(reduce.getX()) == Form::Full &&
@@ -234,6 +265,7 @@ void Collapse::apply(Value openLength) {
   // Types say what form a value has: they change when nobody asks any more.
   SmallVector<std::pair<Value, Type>> types;
   SmallVector<prim::BroadcastOp> periodic;
+  SmallVector<Operation *> kept; // whose line is that of their operand
   Block &body = launch.getBody().front();
   for (Value v : body.getArguments())
     types.push_back({v, collapsed(v)});
@@ -246,8 +278,11 @@ void Collapse::apply(Value openLength) {
       types.push_back({v, collapsed(v)});
     if (auto reduce = dyn_cast<prim::ReduceOp>(op); reduce && isRows())
       reduce.setAxes(llvm::to_vector(llvm::seq<int64_t>(rows, first + 1)));
-    else if (auto broadcast = dyn_cast<prim::BroadcastOp>(op);
-             broadcast && formOf(broadcast.getX()) != Form::Other)
+    if (isa<prim::BroadcastOp, prim::ReshapeOp>(op) && isOpen() && isFull(op.getOperand(0)) &&
+        isFull(op.getResult(0)))
+      kept.push_back(&op);
+    if (auto broadcast = dyn_cast<prim::BroadcastOp>(op);
+        broadcast && formOf(broadcast.getX()) != Form::Other)
       broadcast.setAxes(llvm::to_vector(broadcast.getAxes().drop_back(shape.size() - first - 1)));
     if (auto broadcast = dyn_cast<prim::BroadcastOp>(op);
         broadcast && isOpen() && isFull(broadcast.getResult()))
@@ -282,6 +317,15 @@ void Collapse::apply(Value openLength) {
   }
   for (auto [value, type] : types)
     value.setType(type);
+  for (Operation *op : kept) {
+    Value x = op->getOperand(0);
+    inside.setInsertionPoint(op);
+    OpFoldResult line = prim::dimOf(inside, op->getLoc(), x, tensorType(x).getRank() - 1);
+    op->setOperand(op->getNumOperands() - 1, cast<Value>(line));
+  }
+  for (auto dim : llvm::make_early_inc_range(body.getOps<prim::DimOp>()))
+    if (dim->use_empty())
+      dim->erase();
 }
 
 /// The open extents of `type`, of whose axes those that become one are open, as `sizes` says them.
@@ -389,18 +433,6 @@ void tcc::codegen::joinLines(kernel::LaunchOp launch) {
 // Axes that only a run knows, inside of a kernel
 //===----------------------------------------------------------------------===//
 
-/// The concatenation that is all that `launch` does with its operands, if their axes from its own
-/// on are one but for what a run knows.
-static prim::ConcatOp openPieces(kernel::LaunchOp launch) {
-  Block &body = launch.getBody().front();
-  auto concat = dyn_cast<prim::ConcatOp>(body.front());
-  if (!concat || !llvm::hasSingleElement(body.without_terminator()) ||
-      !llvm::all_of(concat.getInputs(), llvm::IsaPred<BlockArgument>))
-    return nullptr;
-  auto line = tensorType(concat.getResult()).getShape().drop_front(concat.getAxis());
-  return line.size() > 1 && ShapedType::isDynamicShape(line) ? concat : prim::ConcatOp();
-}
-
 /// The first argument that has all axes that are one.
 static Value fullArgument(kernel::LaunchOp launch, Collapse &collapse) {
   for (Value v : launch.getBody().getArguments())
@@ -426,23 +458,8 @@ unsigned tcc::codegen::joinedAxes(kernel::LaunchOp launch) {
 }
 
 void tcc::codegen::joinAxesInside(kernel::LaunchOp launch, unsigned joined) {
-  if (prim::ConcatOp concat = openPieces(launch)) {
-    auto join = [&](Value v) {
-      SmallVector<int64_t> shape(tensorType(v).getShape().drop_back(joined - 1));
-      for (int64_t d : tensorType(v).getShape().take_back(joined - 1))
-        shape.back() = ShapedType::isDynamic(d) || ShapedType::isDynamic(shape.back())
-                           ? ShapedType::kDynamic
-                           : shape.back() * d;
-      v.setType(tensorType(v).clone(shape));
-    };
-    llvm::for_each(launch.getBody().getArguments(), [&](Value v) {
-      if (isa<RankedTensorType>(v.getType()))
-        join(v);
-    });
-    join(concat.getResult());
-    join(launch.getResult(0));
-    return;
-  }
+  if (openPieces(launch))
+    return joinOpenPieces(launch);
   Collapse collapse(launch, joined);
   Value full = fullArgument(launch, collapse);
   OpBuilder b = OpBuilder::atBlockBegin(&launch.getBody().front());

@@ -3,6 +3,7 @@
 #include "tcc/Analysis/OpenExtents.h"
 #include "tcc/Codegen/Common/LaunchFrame.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
+#include "tcc/Dialect/Prim/Prim.h"
 #include <optional>
 
 namespace tcc::codegen {
@@ -37,6 +38,12 @@ void joinAxesInside(LaunchFrame &f, unsigned joined);
 /// Makes one axis of that along which `launch`, of kind loop, puts its operands together and those
 /// behind it, if it does nothing else.
 void joinPieces(kernel::LaunchOp launch);
+
+/// The concatenation that is all that `launch`, of kind loop, does with its operands or parts of
+/// them, if its axis and those behind it may be one inside of its code alone; else null.
+prim::ConcatOp openPieces(kernel::LaunchOp launch);
+/// Makes them one inside of `launch`, a copy that nobody else sees.
+void joinOpenPieces(kernel::LaunchOp launch);
 
 /// Makes one axis of each run of axes that stay beside each other, if `launch`, of kind loop, does
 /// nothing but transpose.
