@@ -8,6 +8,7 @@
 #include "tcc/Codegen/Cpu/CpuLaunch.h"
 #include "tcc/Codegen/Cpu/ScheduleModel.h"
 #include "tcc/Decompose/Decompose.h"
+#include "tcc/Dialect/Cpu/WeightPanels.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Simplify/Simplify.h"
 #include "tcc/Support/Error.h"
@@ -40,6 +41,7 @@ public:
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,
                        const LayoutChooser &chooser) const override {
     passes.addPass(createPackWeightsPass(&weights, &target().host, chooser));
+    passes.addPass(createWidenBytesPass(&target().host));
     passes.addPass(createVectorProductsPass({&target().host}));
     passes.addPass(createSeparatePoolsPass());
     passes.addPass(createSplitReductionsPass());
@@ -62,8 +64,9 @@ private:
     return lanes > kMeasuredLanes ? 2 * lanes : kMeasured;
   }
 
-  /// Pairs of integers are multiplied no faster than floats, which tiles (Winograd) and copied
-  /// lines have in fewer instructions: there bytes are worth it where they are read about once.
+  /// Where bytes are multiplied in pairs: tiles (Winograd) of floats take fewer products where
+  /// their weights are read for many pixels, few terms are copied lines of floats, and attention
+  /// has a kernel of its own.
   bool prefersFloats(Operation *op) const;
 
   codegen::CpuScheduleModel model;
@@ -77,10 +80,22 @@ bool CpuBackend::prefersFloats(Operation *op) const {
   auto conv = dyn_cast<prim::ConvOp>(op);
   if (!conv)
     return !cast<prim::DotOp>(op).getRhsBatch().empty();
-  auto w = tensorType(conv.getW());
-  bool isDepthwise = conv.getGroups() > 1 && w.getDimSize(1) == 1;
-  bool isPointwise = llvm::all_of(w.getShape().drop_front(2), [](int64_t v) { return v == 1; });
-  return !isDepthwise && !isPointwise;
+  auto w = tensorType(conv.getW()), result = tensorType(conv.getResult());
+  if (!w.hasStaticShape() || w.getNumElements() == 0)
+    return false;
+  constexpr int64_t fewTerms = 64, fewPixels = 14 * 14, fewChannels = 8;
+  if (conv.getGroups() != 1) // depthwise ones have lanes of their own
+    return w.getDimSize(1) > 1 && w.getDimSize(1) < fewChannels;
+  int64_t filters = w.getDimSize(0), terms = w.getNumElements() / filters;
+  if (terms < fewTerms && gathersTaps({1, filters, w.getDimSize(1), terms / w.getDimSize(1)}))
+    return true;
+  auto ones = [](ArrayRef<int64_t> list) {
+    return llvm::all_of(list, [](int64_t v) { return v == 1; });
+  };
+  bool isSmall = result.hasStaticShape() &&
+                 result.getNumElements() / std::max<int64_t>(1, filters) < fewPixels;
+  return w.getShape().drop_front(2) == ArrayRef<int64_t>{3, 3} && ones(conv.getStrides()) &&
+         ones(conv.getDilations()) && !isSmall;
 }
 
 llvm::Expected<KernelCode> CpuBackend::compile(const KernelSource &kernel) const {

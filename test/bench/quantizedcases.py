@@ -1,4 +1,4 @@
-"""Quantised convolutions, for `scripts/bench ops --only wide/image/quantized`.
+"""Quantised convolutions and products, for `scripts/bench ops --only wide/image/quantized`.
 
 As torch's pt2e and ONNX QDQ have them: bytes are dequantised before a convolution, and what it gives is quantised again. Single
 layers take and give bytes, channels first; blocks begin with bytes and end with floats, so that a byte that is rounded the other way
@@ -41,6 +41,23 @@ class QuantizedConv(nn.Module):
         return Q.quantize_per_tensor(y, 0.05, self.zeros[1], *BYTES[self.kind]) if self.gives_bytes else y
 
 
+class QuantizedLinear(nn.Module):
+    """Rows of bytes by weights of i8 up to `most`; bytes again."""
+
+    def __init__(self, terms, columns, kind=U8, most=127):
+        super().__init__()
+        self.register_buffer("weight", torch.randint(-most, most + 1, (columns, terms), dtype=I8))
+        self.register_buffer("scale", (torch.rand(columns) + 0.1) * 0.01 / terms**0.5)
+        self.register_buffer("zero", torch.zeros(columns, dtype=torch.int64))
+        self.bias = nn.Parameter(torch.randn(columns))
+        self.kind, self.zeros = kind, (125, 0) if kind == U8 else (-3, -128)
+
+    def forward(self, x):
+        x = Q.dequantize_per_tensor(x, 0.05, self.zeros[0], *BYTES[self.kind])
+        w = Q.dequantize_per_channel(self.weight, self.scale, self.zero, 0, -127, 127, I8)
+        return Q.quantize_per_tensor(F.linear(x, w, self.bias), 0.05, self.zeros[1], *BYTES[self.kind])
+
+
 class Residual(nn.Module):
     """Convolutions one after the other; the last one's floats are added to what goes into the first."""
 
@@ -71,6 +88,15 @@ def layers():
     wide("image/quantized/256x56-256/k3s1g32", None, (1, 256, 56, 56, U8), state=lambda: QuantizedConv(256, 256, 3, 1, 32))
 
 
+def products():
+    """Of weights of 7 bits no two products leave 16 bits, where instructions without VNNI saturate."""
+    for m, k, n in ((1, 768, 768), (16, 1024, 1024), (128, 768, 768), (128, 768, 3072), (197, 384, 1536), (33, 101, 77)):
+        for kind, name in ((U8, "u8"), (I8, "i8")):
+            for most in (63, 127):
+                wide(f"image/quantized/product/{m}x{k}-{n}/{name}/most{most}", None, (m, k, kind),
+                     state=lambda k=k, n=n, kind=kind, most=most: QuantizedLinear(k, n, kind, most))
+
+
 def blocks():
     relu = dict(zeros=(0, 0))
     wide("image/quantized/bottleneck/256x56", None, (1, 256, 56, 56, U8), state=lambda: Residual(
@@ -86,4 +112,5 @@ def blocks():
 
 
 layers()
+products()
 blocks()

@@ -1,4 +1,5 @@
 """8-bit products are exact, on every level of instructions that this machine has, and use the target's dot instruction."""
+import itertools
 import unittest
 
 import numpy as np
@@ -39,6 +40,30 @@ class IntegerProducts(ToolTest):
                     self.assertNotIn("pmulld", listing)
                     self.assertNotIn("pmaddubsw", listing)
 
+    def test_pairs_that_fit(self):
+        """Weights of which no pair leaves 16 bits with any byte: at the bound itself, and one beyond it."""
+        rng = np.random.default_rng(1)
+        edges = {"bound": [64, 64, -64, -64, 127, 1, -128, 0, 127, -127, 100, 28], "beyond": [64, 65, -64, -64]}
+        for (name, numbers), x_type in itertools.product(edges.items(), (np.uint8, np.int8)):
+            k, columns = 12 * 7, 21
+            column = np.resize(np.array(numbers, np.int8), k)
+            y = np.stack([np.roll(column, 2 * n) for n in range(columns)], axis=1)
+            limits = np.iinfo(x_type)
+            x = rng.integers(limits.min, limits.max, (13, k), endpoint=True).astype(x_type)
+            x[0], x[1] = limits.max, limits.min
+            path = self.work / f"{name}-{x_type.__name__}.onnx"
+            self.save(path, y, x_type, x.shape[0])
+            for cpu in cpu_levels():
+                with self.subTest(name, x=x_type.__name__, cpu=cpu), Compiled.build(path, "--cpu", cpu) as compiled:
+                    np.testing.assert_array_equal(compiled(x)[0], x.astype(np.int32) @ y.astype(np.int32))
+            for cpu, instruction in {"v3": "vpmaddubsw", "v4": "vpmaddubsw", "v2": "pmaddwd", "cascadelake": "vpdpbusd"}.items():
+                text = self.work / "product.s"
+                self.compiles(path, "--target", "x86_64-linux", "--cpu", cpu, "--emit", "asm", "-o", text)
+                usual = "pmaddubsw" not in instruction or name == "bound"
+                self.assertIn(f"\t{instruction if usual else 'vpmaddwd'}\t", text.read_text(), (name, cpu))
+                if not usual:
+                    self.assertNotIn("pmaddubsw", text.read_text())
+
     def test_no_instruction(self):
         """Plain NEON has none: bytes are widened."""
         text = self.work / "product.s"
@@ -47,13 +72,18 @@ class IntegerProducts(ToolTest):
 
     def product(self, pair):
         (_, x), (dtype, _) = TYPES[pair[0]], TYPES[pair[1]]
-        weights = numpy_helper.from_array(np.arange(64 * 48).reshape(64, 48).astype(dtype), "y")
-        graph = helper.make_graph([helper.make_node("MatMulInteger", ["x", "y"], ["z"])], "product",
-                                  [helper.make_tensor_value_info("x", x, [8, 64])],
-                                  [helper.make_tensor_value_info("z", TensorProto.INT32, [8, 48])], [weights])
         path = self.work / f"product-{pair}.onnx"
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+        self.save(path, np.arange(64 * 48).reshape(64, 48).astype(dtype), helper.tensor_dtype_to_np_dtype(x), 8)
         return path
+
+    def save(self, path, weights, x_type, rows):
+        """A model that multiplies `rows` rows by these weights."""
+        graph = helper.make_graph(
+            [helper.make_node("MatMulInteger", ["x", "y"], ["z"])], "product",
+            [helper.make_tensor_value_info("x", helper.np_dtype_to_tensor_dtype(np.dtype(x_type)), [rows, weights.shape[0]])],
+            [helper.make_tensor_value_info("z", TensorProto.INT32, [rows, weights.shape[1]])],
+            [numpy_helper.from_array(weights, "y")])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
 
 
 if __name__ == "__main__":

@@ -119,6 +119,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createOrderStatisticsPass(); });
   mlir::registerPass([] { return tcc::createOrientProductsPass(&cpu); });
   mlir::registerPass([] { return tcc::createVectorProductsPass({&cpu}); });
+  mlir::registerPass([] { return tcc::createWidenBytesPass(&cpu); });
   mlir::registerPass([] { return tcc::createPackWeightsPass(&weights, &cpu); });
   mlir::registerPass([] { return tcc::createGroupedWeightsPass(&weights, &cpu); });
   mlir::registerPass([] { return tcc::createKMajorWeightsPass(&weights); });

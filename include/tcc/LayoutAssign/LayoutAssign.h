@@ -44,6 +44,9 @@ std::unique_ptr<mlir::Pass> createSeparatePoolsPass();
 /// tcc-layout-split-reductions: see lib/LayoutAssign/Cpu/SplitReductions.cpp.
 std::unique_ptr<mlir::Pass> createSplitReductionsPass();
 
+/// tcc-layout-widen-bytes: see lib/LayoutAssign/Cpu/WidenBytes.cpp. `cpu` outlives the pass.
+std::unique_ptr<mlir::Pass> createWidenBytesPass(const CpuTarget *cpu);
+
 /// Of which products by a vector tcc-layout-vector-products makes sums.
 struct VectorProducts {
   const CpuTarget *cpu = nullptr; ///< whose packed weights stay; outlives the pass

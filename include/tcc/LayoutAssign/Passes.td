@@ -221,6 +221,35 @@ def VectorProductsPass : Tcc_Pass<"tcc-layout-vector-products"> {
   ];
 }
 
+def WidenBytesPass : Tcc_Pass<"tcc-layout-widen-bytes"> {
+  let summary = "Bytes that are multiplied in pairs come as 16-bit numbers";
+  let description = [{
+    Instructions that multiply pairs of 16-bit numbers want bytes widened. What a product reads again
+    and again, its rows, is widened once, by what makes the bytes; what widens them further reads it too.
+
+    ```mlir before
+    func.func @f(%x: tensor<8x64xf32>, %w: tensor<64x32xi8>) -> (tensor<8x32xi32>, tensor<8x64xf32>) {
+      %0 = prim.cast %x : (tensor<8x64xf32>) -> tensor<8x64xui8>
+      %1 = prim.dot %0, %w batch [] x [] contract [1] x [0] : (tensor<8x64xui8>, tensor<64x32xi8>) -> tensor<8x32xi32>
+      %2 = prim.cast %0 : (tensor<8x64xui8>) -> tensor<8x64xf32>
+      return %1, %2 : tensor<8x32xi32>, tensor<8x64xf32>
+    }
+    ```
+    ```mlir after
+    func.func @f(%arg0: tensor<8x64xf32>, %arg1: tensor<64x32xi8>) -> (tensor<8x32xi32>, tensor<8x64xf32>) {
+      %0 = prim.cast %arg0 : (tensor<8x64xf32>) -> tensor<8x64xui8>
+      %1 = prim.cast %0 : (tensor<8x64xui8>) -> tensor<8x64xi16>
+      %2 = prim.dot %1, %arg1 batch [] x [] contract [1] x [0] : (tensor<8x64xi16>, tensor<64x32xi8>) -> tensor<8x32xi32>
+      %3 = prim.cast %1 : (tensor<8x64xi16>) -> tensor<8x64xf32>
+      return %2, %3 : tensor<8x32xi32>, tensor<8x64xf32>
+    }
+    ```
+
+    Runs in layout, of the CPU's back-end alone, for CPUs that multiply bytes in pairs: after
+    tcc-layout-pack-weights, whose panels say how they are multiplied.
+  }];
+}
+
 def PackWeightsPass : Tcc_Pass<"tcc-layout-pack-weights"> {
   let summary = "Put the weights of contractions in the order that a CPU's kernels read";
   let dependentDialects = ["::tcc::cpu::CpuDialect"];

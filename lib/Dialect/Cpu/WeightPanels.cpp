@@ -169,8 +169,11 @@ int64_t squarePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits) {
   return least <= slower * usual ? best : 0;
 }
 
-DotSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned) {
+DotSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned, unsigned lhsBits) {
   DotSteps steps{1, false, lhsUnsigned, rhsUnsigned};
+  steps.lhsBits = lhsBits;
+  if (lhsBits != 8 && cpu.byteDot != ByteDot::Pairs)
+    return steps;
   switch (cpu.byteDot) {
   case ByteDot::None:
     return steps;
@@ -187,6 +190,22 @@ DotSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned) {
     return steps;
   }
   llvm_unreachable("all kinds are handled above");
+}
+
+DotSteps saturatingSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned) {
+  DotSteps steps{1, false, lhsUnsigned, rhsUnsigned};
+  constexpr int64_t leastBits = 256; // AVX2; before SSSE3 there is no such instruction
+  if (cpu.byteDot == ByteDot::Pairs && !rhsUnsigned && 32 * cpu.lanes(32) >= leastBits) {
+    steps.size = 4;
+    steps.flipsLhs = !lhsUnsigned;
+  }
+  return steps;
+}
+
+DotSteps byteStepsOf(const CpuTarget &cpu, int64_t size, bool lhsUnsigned, bool rhsUnsigned,
+                     unsigned lhsBits) {
+  DotSteps steps = byteSteps(cpu, lhsUnsigned, rhsUnsigned, lhsBits);
+  return steps.size == size ? steps : saturatingSteps(cpu, lhsUnsigned, rhsUnsigned);
 }
 
 DotSteps bfloatSteps(const CpuTarget &cpu) {
@@ -380,6 +399,23 @@ SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes,
   packed.resize_for_overwrite(packing.shape.elements() * elementBytes);
   packPanelRows(source, elementBytes, packing, 0, packing.shape.rows(), packed.data());
   return packed;
+}
+
+bool fitsSaturatingSteps(const char *source, const PanelPacking &packing) {
+  constexpr int most = 32767 / 255, least = -32768 / 255;
+  const PanelShape &shape = packing.shape;
+  int64_t rowBytes = shape.width * shape.steps.size;
+  SmallVector<int8_t, 0> panel(shape.panelRows() * rowBytes);
+  char *packed = reinterpret_cast<char *>(panel.data());
+  for (int64_t first = 0; first < shape.rows(); first += shape.panelRows()) {
+    packPanelRows(source, /*elementBytes=*/1, packing, first, first + shape.panelRows(), packed);
+    for (int64_t at = 0; at < shape.k * rowBytes; at += 2) { // not the sums
+      int x = panel[at], y = panel[at + 1];
+      if (std::max(x, 0) + std::max(y, 0) > most || std::min(x, 0) + std::min(y, 0) < least)
+        return false;
+    }
+  }
+  return true;
 }
 
 void unpackPanels(const char *packed, unsigned elementBytes, const PanelPacking &packing,

@@ -74,8 +74,10 @@ LogicalResult ConvOp::verify() {
     if (llvm::any_of(list, [](int64_t n) { return n < 1; }))
       return emitOpError("has a stride or dilation below 1");
   if (int64_t zero = getZero(); zero != 0) {
-    int64_t least = x.getElementType().isUnsignedInteger() ? 0 : -128;
-    if (!x.getElementType().isInteger(8) || zero < least || zero > least + 255)
+    Type element = x.getElementType();
+    bool isWidened = element.isSignlessInteger(16); // bytes of either signedness
+    int64_t least = element.isUnsignedInteger() ? 0 : -128, most = isWidened ? 255 : least + 255;
+    if ((!element.isInteger(8) && !isWidened) || zero < least || zero > most)
       return emitOpError("takes ") << zero << " off elements of type " << x.getElementType();
   }
   SmallVector<int64_t> expected(x.getRank(), ShapedType::kDynamic);

@@ -57,6 +57,8 @@ private:
   LogicalResult pack(Operation *op, OpOperand &weight, const Orders &orders);
   /// The weight that `v` is, if it has not been packed.
   const Weight *weightOf(Value v) const;
+  /// Whether the bytes of `weight` may be multiplied in steps that saturate.
+  bool fits(Value weight, cpu::PanelsAttr panels, DotSteps steps) const;
   /// What puts `weight` in that order.
   WeightMaker maker(Value weight, cpu::PanelsAttr panels, DotSteps steps) const;
   WeightMaker maker(Value weight, cpu::WinogradAttr tiles) const;
@@ -88,6 +90,13 @@ WeightMaker PackWeights::maker(Value weight, cpu::PanelsAttr panels, DotSteps st
   return {grain, [source, row, bytes, packing](uint64_t begin, uint64_t end, char *to) {
             packPanelRows(source.bytes.data(), bytes, packing, begin / row, end / row, to);
           }};
+}
+
+bool PackWeights::fits(Value weight, cpu::PanelsAttr panels, DotSteps steps) const {
+  const Weight &source = *weightOf(weight);
+  PanelPacking packing = cpu::packingOf(panels, tensorType(weight).getShape());
+  packing.shape.steps = steps;
+  return !source.maker && fitsSaturatingSteps(source.bytes.data(), packing);
 }
 
 WeightMaker PackWeights::maker(Value weight, cpu::WinogradAttr tiles) const {
@@ -165,6 +174,17 @@ static DotSteps stepsOf(const CpuTarget &cpu, Type x, Type w, Type result) {
                                 : DotSteps();
 }
 
+/// Puts the width first whose tiles have room for what products of pairs of bytes wait in before
+/// they are added, beside the sums, and widen a vector of B for as many rows as there are.
+static void preferRoomForPairs(const CpuTarget &cpu, DotSteps steps,
+                               SmallVectorImpl<int64_t> &widths) {
+  constexpr int64_t vectors = 2; // of 16 registers, by 6 rows
+  if (steps.size == 1 || steps.bfloat || cpu.byteDot != ByteDot::Pairs || cpu.vectorRegisters > 16)
+    return;
+  if (auto *found = llvm::find(widths, vectors * cpu.lanes(32)); found != widths.end())
+    std::rotate(widths.begin(), found, found + 1);
+}
+
 Orders PackWeights::ordersOf(prim::DotOp op) const {
   auto lt = tensorType(op.getLhs()), rt = tensorType(op.getRhs());
   bool plain = weightOf(op.getRhs()) && rt.getRank() == 2 && op.getLhsBatch().empty() &&
@@ -179,7 +199,16 @@ Orders PackWeights::ordersOf(prim::DotOp op) const {
   Orders orders;
   if (!lt.isDynamicDim(lt.getRank() - 1))
     orders.steps = stepsOf(cpu, lt.getElementType(), rt.getElementType(), result);
-  for (int64_t width : panelWidths(cpu, n, accumulatorBits(result)))
+  if (orders.steps.size > 1 && areBytes(lt.getElementType(), rt.getElementType(), result)) {
+    DotSteps saturating = saturatingSteps(cpu, orders.steps.lhsUnsigned, orders.steps.rhsUnsigned);
+    auto panels = cpu::PanelsAttr::get(op.getContext(), kAxis, nAxis, choosePanelWidth(cpu, n), 1,
+                                       saturating.size, 0, saturating.sumScale());
+    if (saturating.size > 1 && fits(op.getRhs(), panels, saturating))
+      orders.steps = saturating;
+  }
+  SmallVector<int64_t, 4> widths = panelWidths(cpu, n, accumulatorBits(result));
+  preferRoomForPairs(cpu, orders.steps, widths);
+  for (int64_t width : widths)
     orders.layouts.push_back(cpu::PanelsAttr::get(op.getContext(), kAxis, nAxis, width, 1,
                                                   orders.steps.size, 0, orders.steps.sumScale()));
   return orders;
@@ -254,10 +283,17 @@ Orders PackWeights::ordersOf(prim::ConvOp op) const {
   }
   k.push_back(1);
   unsigned bits = accumulatorBits(result);
-  if (areBytes(xt.getElementType(), wt.getElementType(), result))
-    orders.steps = convByteSteps(cpu, extents, xt.getElementType().isUnsignedInteger(),
-                                 wt.getElementType().isUnsignedInteger());
-  else if (areBfloats(xt.getElementType(), wt.getElementType(), result))
+  if (areBytes(xt.getElementType(), wt.getElementType(), result)) {
+    bool xUnsigned = xt.getElementType().isUnsignedInteger();
+    bool wUnsigned = wt.getElementType().isUnsignedInteger();
+    orders.steps = convByteSteps(cpu, extents, xUnsigned, wUnsigned);
+    DotSteps saturating = saturatingSteps(cpu, xUnsigned, wUnsigned);
+    PanelShape shape = convPanels(cpu, extents, bits, saturating);
+    auto panels = cpu::PanelsAttr::get(context, k, 0, shape.width, groups, saturating.size,
+                                       shape.run, saturating.sumScale());
+    if (orders.steps.size > 1 && saturating.size > 1 && fits(op.getW(), panels, saturating))
+      orders.steps = saturating;
+  } else if (areBfloats(xt.getElementType(), wt.getElementType(), result))
     orders.steps = convBfloatSteps(cpu, extents);
   if (orders.steps.size > 1)
     orders.steps.lhsZero = static_cast<int32_t>(op.getZero());
@@ -270,6 +306,7 @@ Orders PackWeights::ordersOf(prim::ConvOp op) const {
     taps = {prim::presentTaps(op), extents.channels};
   if (!narrowGroupLanes(cpu, extents, bits))
     widths = panelWidths(cpu, extents.filters, bits, taps);
+  preferRoomForPairs(cpu, orders.steps, widths);
   // Whole lines of planes that share sets of a cache are stored by square tiles.
   int64_t apart = bytesOfPlane(op);
   if (apart && !narrowGroupLanes(cpu, extents, bits) && shareSets(apart, widths.front()))

@@ -1,6 +1,7 @@
 // Panels are packed by the compiler and read by kernels that know nothing but addresses, so the
 // order of every element is held here, beside the widths that are chosen.
 #include "tcc/Dialect/Cpu/WeightPanels.h"
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <vector>
@@ -106,6 +107,28 @@ TEST_CASE("bytes are multiplied in the groups that the target has") {
   CHECK(convByteSteps(vnni, {16, 1, 1, 9}, true, false).size == 1); // depthwise
   CHECK(convByteSteps(vnni, {1, 64, 3, 49}, true, false).size == 4);
   CHECK(convByteSteps(vnni, {1, 64, 15, 300}, true, false).size == 1); // gathered in blocks
+}
+
+TEST_CASE("steps that saturate are taken of weights that never make them") {
+  CpuTarget plain = get("v3"), old = get("v2"), vnni = get("sapphirerapids");
+  CHECK(saturatingSteps(plain, true, false).size == 4);
+  CHECK(!saturatingSteps(plain, true, false).flipsLhs);
+  CHECK(saturatingSteps(plain, false, false).flipsLhs);
+  CHECK(saturatingSteps(plain, true, true).size == 1); // the weights are signed
+  CHECK(saturatingSteps(old, true, false).size == 1);
+  CHECK(saturatingSteps(vnni, true, false).size == 1);
+  CHECK(byteStepsOf(plain, 2, false, false, 16).lhsBits == 16);
+  CHECK(byteStepsOf(plain, 4, false, false, 8).flipsLhs);
+  auto fits = [&](std::array<int8_t, 6> column) {
+    DotSteps steps = saturatingSteps(plain, true, false);
+    PanelPacking packing{{1, 1, 2, 8, steps}, {1, 6}, {1, 1}, {{6, 1}}};
+    return fitsSaturatingSteps(reinterpret_cast<const char *>(column.data()), packing);
+  };
+  CHECK(fits({64, 64, -64, -64, 127, 1}));
+  CHECK(fits({127, -128, -128, 0, 0, -128})); // of two signs, they cannot add up
+  CHECK(!fits({0, 0, 64, 65, 0, 0}));
+  CHECK(!fits({0, 0, 0, 0, -64, -65}));
+  CHECK(fits({0, 64, 65, 0, 0, 0})); // pairs are the even and the odd number after it
 }
 
 TEST_CASE("steps of bytes are filled up, and the column sums follow") {

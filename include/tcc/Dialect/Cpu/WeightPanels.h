@@ -57,8 +57,9 @@ struct DotSteps {
   unsigned size = 1; ///< 1: element by element, like any other type
   bool flipsLhs = false;
   bool lhsUnsigned = false, rhsUnsigned = false;
-  bool bfloat = false; ///< of bf16, not of bytes
-  int32_t lhsZero = 0; ///< each number of lhs counts less that
+  bool bfloat = false;  ///< of bf16, not of bytes
+  unsigned lhsBits = 8; ///< of bytes: 16 where lhs comes widened, as instructions for pairs take it
+  int32_t lhsZero = 0;  ///< each number of lhs counts less that
 
   /// What the column sums are multiplied by to be added to the products.
   int32_t sumScale() const { return (!flipsLhs ? 0 : lhsUnsigned ? 128 : -128) - lhsZero; }
@@ -66,9 +67,16 @@ struct DotSteps {
   /// Steps of bytes that are as wide as the sums.
   int64_t sumSteps() const { return addsSums() ? sizeof(int32_t) / size : 0; }
   unsigned elementBits() const { return bfloat ? 16 : 8; }
+  unsigned lhsElementBits() const { return bfloat ? 16 : lhsBits; }
   int64_t count(int64_t k) const { return (k + size - 1) / size; }
 };
-DotSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned);
+DotSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned, unsigned lhsBits = 8);
+/// Steps that instructions take whose sums of two products saturate at 16 bits (x86 without VNNI):
+/// of weights that never make them (fitsSaturatingSteps). Of size 1 where there are none.
+DotSteps saturatingSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned);
+/// Those of panels with steps of `size`, whichever that is.
+DotSteps byteStepsOf(const CpuTarget &cpu, int64_t size, bool lhsUnsigned, bool rhsUnsigned,
+                     unsigned lhsBits);
 DotSteps bfloatSteps(const CpuTarget &cpu);
 
 /// Packed weights: [groups][panels][k][width], columns past `n` of a group are zero.
@@ -114,6 +122,8 @@ void packPanelRows(const char *source, unsigned elementBytes, const PanelPacking
                    int64_t first, int64_t last, char *packed);
 /// And back; column sums are left out.
 void unpackPanels(const char *packed, unsigned elementBytes, const PanelPacking &packing, char *to);
+/// Whether bytes that are packed so leave 16 bits in no sum of two products with an unsigned byte.
+bool fitsSaturatingSteps(const char *source, const PanelPacking &packing);
 
 /// Extents of a convolution's weights; `channels` and `filters` are those of a group.
 struct ConvExtents {

@@ -50,8 +50,10 @@ std::optional<ConvSpec> tcc::codegen::convSpec(OpBuilder &b, Location loc, prim:
   spec.weightUnsigned = prim::isUnsigned(w.getElementType());
   spec.acc = storageType(sumType(result));
   if (panels && panels.getStep() > 1)
-    spec.steps = isa<FloatType>(spec.acc) ? bfloatSteps(cpu)
-                                          : byteSteps(cpu, spec.inputUnsigned, spec.weightUnsigned);
+    spec.steps = isa<FloatType>(spec.acc)
+                     ? bfloatSteps(cpu)
+                     : byteStepsOf(cpu, panels.getStep(), spec.inputUnsigned, spec.weightUnsigned,
+                                   spec.inputElement.getIntOrFloatBitWidth());
   spec.zero = op.getZero();
   if (spec.steps.size > 1)
     spec.steps.lhsZero = static_cast<int32_t>(spec.zero);

@@ -42,12 +42,16 @@ static bool readable(Type t) {
   return i && i.getWidth() >= 8;
 }
 
-/// How the operands are multiplied in steps, if they are bytes or bf16 that can be.
+/// How the operands are multiplied in steps, if they are bytes, A's widened or not, or bf16 that
+/// can be.
 static DotSteps stepsOf(const CpuTarget &cpu, const ContractionSpec &spec) {
   if (spec.aElement.isBF16() && spec.bElement.isBF16() && spec.acc.isF32())
     return bfloatSteps(cpu);
-  bool bytes = spec.aElement.isInteger(8) && spec.bElement.isInteger(8) && spec.acc.isInteger(32);
-  return bytes ? byteSteps(cpu, spec.aUnsigned, spec.bUnsigned) : DotSteps();
+  bool bytes = (spec.aElement.isInteger(8) || (spec.aElement.isInteger(16) && !spec.aUnsigned)) &&
+               spec.bElement.isInteger(8) && spec.acc.isInteger(32);
+  return bytes
+             ? byteSteps(cpu, spec.aUnsigned, spec.bUnsigned, spec.aElement.getIntOrFloatBitWidth())
+             : DotSteps();
 }
 
 /// Whether rows of narrower elements are copied, a vector of which takes an instruction to widen
@@ -178,6 +182,8 @@ std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc,
     setPacked(depth, rt.getDimSize(panels.getColumns()), panels.getWidth());
     if (panels.getStep() > 1) {
       spec.steps = stepsOf(cpu, spec);
+      if (spec.steps.size != panels.getStep())
+        spec.steps = saturatingSteps(cpu, spec.aUnsigned, spec.bUnsigned);
       spec.kElements = spec.k;
       spec.k = k.constant(spec.steps.count(depth));
     }

@@ -231,7 +231,7 @@ SmallVector<Value> Run::panelVectors(Value panel, unsigned ahead) {
 Value Run::loadA(unsigned row, unsigned ahead) {
   Value pointer = rows.at(k, row, ahead);
   if (tile.steps.size > 1)
-    return loadStep(k, tile.steps, pointer);
+    return loadStep(k, tile.steps, tile.steps.lhsElementBits(), pointer);
   return k.widen(k.load(a.element, pointer), tile.acc, a.isUnsigned);
 }
 
@@ -382,7 +382,7 @@ SmallVector<Value> Run::partial(Index begin, Index end, ValueRange init) {
     SmallVector<Value> vectors =
         panelVectors(k.address(b.base, b.element, k.mul(at, b.kStride)), 0);
     for (unsigned row = 0; row < tile.rows; ++row) {
-      Value step = loadPartOfStep(k, tile.steps, rows.start(k, row),
+      Value step = loadPartOfStep(k, tile.steps, tile.steps.lhsElementBits(), rows.start(k, row),
                                   k.mul(at, k.constant(tile.steps.size)), a.validK);
       multiply(row, step, vectors, accs);
     }

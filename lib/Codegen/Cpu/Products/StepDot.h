@@ -11,20 +11,21 @@
 
 namespace tcc::codegen {
 
-/// The integers as wide as an element, and as a step.
+/// The integers as wide as an element of B, and as a step of it.
 mlir::Type stepElement(KernelBuilder &k, DotSteps steps);
 mlir::Type stepType(KernelBuilder &k, DotSteps steps);
 
-/// A step at `pointer` as one integer.
-mlir::Value loadStep(KernelBuilder &k, DotSteps steps, mlir::Value pointer);
+/// A step of `bits` an element at `pointer` as one integer: A's have lhsElementBits, B's
+/// elementBits.
+mlir::Value loadStep(KernelBuilder &k, DotSteps steps, unsigned bits, mlir::Value pointer);
 
 /// The step whose elements are `first` and the following ones of those at `row`; those
 /// from `valid` on are not read, and 0.
-mlir::Value loadPartOfStep(KernelBuilder &k, DotSteps steps, mlir::Value row, Index first,
-                           Index valid);
+mlir::Value loadPartOfStep(KernelBuilder &k, DotSteps steps, unsigned bits, mlir::Value row,
+                           Index first, Index valid);
 
-/// A step of lhs in each of `lanes` lanes, its sign bits flipped if need be: a vector of i8 or
-/// bf16.
+/// A step of lhs in each of `lanes` lanes, its sign bits flipped if need be: a vector of i8, bf16
+/// or, widened, i16.
 mlir::Value spreadStep(KernelBuilder &k, DotSteps steps, mlir::Value step, unsigned lanes);
 
 /// acc[lane] += the products of the steps in the lane; lhs as spreadStep gives it.

@@ -84,37 +84,38 @@ void StepPacker::transposed(Value from, Index steps) {
   // Columns that do not exist repeat the last one that does; nobody reads their sums.
   Index lastColumn = k.sub(columns, k.constant(1));
   auto type = VectorType::get({lanes}, stepType(k, spec.steps));
-  k.loop(
-      k.constant(0), k.constant(spec.schedule.panelWidth()), k.constant(lanes), [&](Index column) {
-        SmallVector<Value> lines;
-        for (int64_t lane = 0; lane < lanes; ++lane) {
-          Index at = k.min(k.add(column, k.constant(lane)), lastColumn);
-          lines.push_back(k.address(from, element, k.mul(at, spec.bStride)));
-        }
-        auto copy = [&](Index begin, Index end, auto load) {
-          k.loop(begin, end, k.constant(1), [&](Index step) {
-            SmallVector<Value> all;
-            for (Value line : lines)
-              all.push_back(load(line, k.mul(step, k.constant(size))));
-            k.store(vector::FromElementsOp::create(k.builder, k.loc, type, all),
-                    slot(step, column));
-          });
-        };
-        k.loop(k.constant(0), squares, k.constant(lanes), [&](Index step) {
-          SmallVector<Value> rows;
-          for (Value line : lines)
-            rows.push_back(LLVM::LoadOp::create(
-                k.builder, k.loc, type, k.address(line, element, k.mul(step, k.constant(size))),
-                spec.steps.elementBits() / 8));
-          for (auto [i, values] : llvm::enumerate(transposeSquare(k, rows)))
-            k.store(values, slot(k.add(step, k.constant(i)), column));
-        });
-        copy(squares, whole, [&](Value line, Index at) {
-          return loadStep(k, spec.steps, k.address(line, element, at));
-        });
-        copy(whole, steps,
-             [&](Value line, Index at) { return loadPartOfStep(k, spec.steps, line, at, valid); });
-      });
+  k.loop(k.constant(0), k.constant(spec.schedule.panelWidth()), k.constant(lanes),
+         [&](Index column) {
+           SmallVector<Value> lines;
+           for (int64_t lane = 0; lane < lanes; ++lane) {
+             Index at = k.min(k.add(column, k.constant(lane)), lastColumn);
+             lines.push_back(k.address(from, element, k.mul(at, spec.bStride)));
+           }
+           auto copy = [&](Index begin, Index end, auto load) {
+             k.loop(begin, end, k.constant(1), [&](Index step) {
+               SmallVector<Value> all;
+               for (Value line : lines)
+                 all.push_back(load(line, k.mul(step, k.constant(size))));
+               k.store(vector::FromElementsOp::create(k.builder, k.loc, type, all),
+                       slot(step, column));
+             });
+           };
+           k.loop(k.constant(0), squares, k.constant(lanes), [&](Index step) {
+             SmallVector<Value> rows;
+             for (Value line : lines)
+               rows.push_back(LLVM::LoadOp::create(
+                   k.builder, k.loc, type, k.address(line, element, k.mul(step, k.constant(size))),
+                   spec.steps.elementBits() / 8));
+             for (auto [i, values] : llvm::enumerate(transposeSquare(k, rows)))
+               k.store(values, slot(k.add(step, k.constant(i)), column));
+           });
+           copy(squares, whole, [&](Value line, Index at) {
+             return loadStep(k, spec.steps, spec.steps.elementBits(), k.address(line, element, at));
+           });
+           copy(whole, steps, [&](Value line, Index at) {
+             return loadPartOfStep(k, spec.steps, spec.steps.elementBits(), line, at, valid);
+           });
+         });
 }
 
 void StepPacker::sums(Index steps, Value row) {
