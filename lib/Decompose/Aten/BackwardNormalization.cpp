@@ -99,14 +99,21 @@ LogicalResult batchNorm(AtenNode &a) {
   int64_t rank = b.rank(x);
   if (!mean || !inverse || rank < 2)
     return a.fail("needs the statistics of its batch");
+  // A channel's factors leave the sums and the means, which both have in common then. The operand
+  // less its mean is another value in each, so that nothing as large is stored for both.
   Axes axes = allButChannels(rank);
-  Value r = alongAxis(b, inverse, 1, rank), z = b.mul(b.sub(x, alongAxis(b, mean, 1, rank)), r);
-  Value scaled = g;
-  if (Value weight = wideTensor(a, "weight"))
-    scaled = b.mul(g, alongAxis(b, weight, 1, rank));
-  (void)a.give(0, training ? operandGradient(b, scaled, z, r, axes, true) : b.mul(scaled, r));
-  giveAffine(a, 1, g, z, axes);
-  return success();
+  auto along = [&](Value channels) { return alongAxis(b, channels, 1, rank); };
+  Value product = b.mul(g, b.sub(x, along(mean))), rest = g;
+  if (training) {
+    Value factor = b.mul(b.mul(inverse, inverse), b.mean(product, axes, false));
+    rest = b.add(rest, b.mul(b.sub(along(mean), x), along(factor)));
+    rest = b.sub(rest, along(b.mean(g, axes, false)));
+  }
+  Value weight = wideTensor(a, "weight");
+  (void)a.give(0, b.mul(rest, along(weight ? b.mul(inverse, weight) : inverse)));
+  if (a.c.wants(1))
+    (void)a.give(1, b.mul(inverse, b.reduce(K::sum, product, axes, false)));
+  return a.c.wants(2) ? a.give(2, b.reduce(K::sum, g, axes, false)) : success();
 }
 
 } // namespace
