@@ -120,6 +120,34 @@ TEST_CASE("lines that blocks sort") {
   first("bf16", 1, 40000, 64, "true", random(DType::BF16, {1, 40000}));
 }
 
+TEST_CASE("short lines that a thread orders in registers: ties, NaN, axes, types") {
+  auto sort = [](const char *t, const std::string &shape, int axis, const char *descending,
+                 Tensor x) {
+    std::string type = "tensor<" + shape + "x" + t + ">", places = "tensor<" + shape + "xi64>";
+    for (bool second : {false, true}) {
+      std::string body =
+          function("%x: " + type, second ? places : type,
+                   std::string(second ? "%v, %y" : "%y, %p") + " = prim.sort %x axis " +
+                       std::to_string(axis) + " {descending = " + descending + "} : (" + type +
+                       ") -> (" + type + ", " + places + ")");
+      CHECK(scheduleOf(body).getRowThreads() == 0);
+      check(body, {x});
+    }
+  };
+  for (int64_t n : {2, 3, 5, 6, 7}) {
+    std::string columns = std::to_string(n);
+    sort("i8", "300x" + columns, 1, "false", random(DType::I8, {300, n}, -2, 2));
+    sort("f32", columns + "x70", 0, "true", random(DType::F32, {n, 70}));
+  }
+  std::vector<double> values(40 * 4, 1);
+  for (size_t i = 0; i < values.size(); i += 3)
+    values[i] = i % 2 ? std::nan("") : -HUGE_VAL;
+  sort("f64", "40x4", 1, "false", Tensor::ofReals(DType::F64, {40, 4}, values));
+  sort("f64", "40x4", 1, "true", Tensor::ofReals(DType::F64, {40, 4}, values));
+  sort("bf16", "28000x9", 1, "false", wholes(DType::BF16, {28000, 9}));
+  sort("i64", "28000x31", 1, "true", random(DType::I64, {28000, 31}, -20, 20));
+}
+
 TEST_CASE("loops: rows of odd lengths, vectors through views") {
   check(function("%x: tensor<40x30x37xbf16>, %z: tensor<40x30x37xf32>", "tensor<40x30x37xbf16>", R"(
     %c = prim.constant dense<0.5> : tensor<f32>

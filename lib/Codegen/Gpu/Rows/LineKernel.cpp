@@ -1,6 +1,6 @@
 //===- LineKernel.cpp - A thread a line ----------------------------------===//
 #include "tcc/Codegen/Common/LineKernel.h"
-#include "../KernelFrame.h"
+#include "../Order/ThreadOrder.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -18,6 +18,8 @@ void device::emitLineKernel(KernelFrame &f) {
     for (Value i : f.delinearize(line, others))
       at.push_back(Coord::uniform(i));
     at.insert(at.begin() + axis, Coord::uniform(f.e.index(0)));
-    emitLine(f, op, at, extents[axis]);
+    auto sort = dyn_cast<prim::SortOp>(op);
+    if (!sort || !emitThreadOrder(f, sort, at, extents[axis]))
+      emitLine(f, op, at, extents[axis]);
   });
 }
