@@ -11,11 +11,14 @@
 // layer's take 3.29 ms of 512 runs so, and 3.71 in panels. With 16 registers panels beside each
 // other are faster, since the lanes of each row's sum need not be added up
 // (docs/Rationale/recurrent-layers.md). Rows are summed, on CPUs, for a matrix and a vector each of
-// a batch too, but for those that attention is recognised by.
+// a batch too, but for those that attention is recognised by; how many rows there are and how long
+// they are may be open.
 //
 //===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Analysis/AttentionForm.h"
+#include "tcc/Analysis/OpenExtents.h"
 #include "tcc/Dialect/Cpu/Cpu.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
@@ -84,29 +87,33 @@ bool VectorProductsPass::mayHaveBatch(prim::DotOp op) const {
 
 void VectorProductsPass::rewrite(prim::DotOp op) {
   auto result = tensorType(op.getResult());
-  if (!mayHaveBatch(op) || op.getLhsContract().size() != 1 || !result.hasStaticShape() ||
-      !isa<FloatType>(result.getElementType()))
-    return;
   auto isStatic = [](Value v) { return tensorType(v).hasStaticShape(); };
-  if (!isStatic(op.getLhs()) || !isStatic(op.getRhs()))
+  if (!mayHaveBatch(op) || op.getLhsContract().size() != 1 ||
+      !isa<FloatType>(result.getElementType()) ||
+      (mostRows > 0 && !llvm::all_of(op->getOperands(), isStatic)))
     return;
+  size_t batchRank = op.getLhsBatch().size();
   int64_t length = tensorType(op.getLhs()).getDimSize(op.getLhsContract()[0]);
-  if (length < shortest ||
-      length == 0) // no product has a term: nothing tells a vector from an empty matrix
+  bool isOpen = ShapedType::isDynamic(length);
+  if (!isOpen && (length < shortest || length == 0)) // without terms there is nothing to read
     return;
-  ArrayRef<int64_t> batch = result.getShape().take_front(op.getLhsBatch().size());
-  SmallVector<int64_t> vectors(batch); // one each
-  vectors.push_back(length);
-  auto isVector = [&](Value v) {
-    return tensorType(v).getNumElements() == ShapedType::getNumElements(vectors);
+  auto isVector = [&](Value v, ArrayRef<int64_t> batch, int64_t summed) {
+    for (auto [axis, extent] : llvm::enumerate(tensorType(v).getShape()))
+      if (extent != 1 && int64_t(axis) != summed && !llvm::is_contained(batch, axis))
+        return false;
+    return true;
   };
   auto liesAlong = [&](Value v, int64_t axis) {
     return axis + 1 == tensorType(v).getRank() && !staysPacked(v);
   };
   Value matrix = op.getLhs(), vector = op.getRhs();
-  if (!isVector(vector) || !liesAlong(matrix, op.getLhsContract()[0])) {
+  int64_t ofMatrix = op.getLhsContract()[0], ofVector = op.getRhsContract()[0];
+  ArrayRef<int64_t> batchOfVector = op.getRhsBatch();
+  if (!isVector(vector, batchOfVector, ofVector) || !liesAlong(matrix, ofMatrix)) {
     std::swap(matrix, vector);
-    if (!isVector(vector) || !liesAlong(matrix, op.getRhsContract()[0]))
+    std::swap(ofMatrix, ofVector);
+    batchOfVector = op.getLhsBatch();
+    if (!isVector(vector, batchOfVector, ofVector) || !liesAlong(matrix, ofMatrix))
       return;
   }
   if (mostRows > 0 && tensorType(matrix).getNumElements() > mostRows * length)
@@ -115,19 +122,28 @@ void VectorProductsPass::rewrite(prim::DotOp op) {
   Location loc = op.getLoc();
   Type e = result.getElementType(), wide = e.getIntOrFloatBitWidth() < 32 ? b.getF32Type() : e;
   auto type = RankedTensorType::get(tensorType(matrix).getShape(), wide);
+  SmallVector<int64_t> vectors; // one each
+  SmallVector<Value> sizes;
+  auto take = [&](int64_t axis) {
+    vectors.push_back(tensorType(vector).getDimSize(axis));
+    if (ShapedType::isDynamic(vectors.back()))
+      sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, prim::dimOf(b, loc, vector, axis)));
+  };
+  llvm::for_each(batchOfVector, take);
+  take(ofVector);
+  SmallVector<Value> open = openExtents(b, matrix), ofResult = openExtents(b, op.getResult());
   vector = castTo(b, loc, vector, wide);
-  vector =
-      prim::ReshapeOp::create(b, loc, RankedTensorType::get(vectors, wide), vector, ValueRange{});
+  vector = prim::ReshapeOp::create(b, loc, RankedTensorType::get(vectors, wide), vector, sizes);
   int64_t last = type.getRank() - 1;
-  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, batch.size()));
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, batchRank));
   axes.push_back(last);
-  Value spread = prim::BroadcastOp::create(b, loc, type, vector, axes, ValueRange{});
+  Value spread = prim::BroadcastOp::create(b, loc, type, vector, axes, open);
   Value products = prim::MulOp::create(b, loc, type, castTo(b, loc, matrix, wide), spread);
   auto rows = RankedTensorType::get(type.getShape().drop_back(), wide);
   Value sums = prim::ReduceOp::create(b, loc, rows, prim::ReduceKind::sum, products,
                                       ArrayRef<int64_t>{last});
   sums = castTo(b, loc, sums, e);
-  op.replaceAllUsesWith(prim::ReshapeOp::create(b, loc, result, sums, ValueRange{}).getResult());
+  op.replaceAllUsesWith(prim::ReshapeOp::create(b, loc, result, sums, ofResult).getResult());
   op.erase();
 }
 

@@ -55,6 +55,37 @@ func.func @attention(%q: tensor<4x1x64xf32>, %k: tensor<4x64x100xf32>, %v: tenso
   return %7 : tensor<4x1x64xf32>
 }
 
+// Open rows, an open batch of them, and rows of an open length.
+// CHECK-LABEL: func @open
+// CHECK: prim.broadcast %{{.*}} axes [1] sizes(%{{.*}}) : (tensor<128xf32>) -> tensor<?x128xf32>
+// CHECK: prim.reduce sum %{{.*}} [1] : (tensor<?x128xf32>) -> tensor<?xf32>
+// CHECK: prim.reshape %{{.*}} sizes(%{{.*}}) : (tensor<?xf32>) -> tensor<?x1xf32>
+// CHECK: prim.broadcast %{{.*}} axes [0, 2] sizes(%{{.*}}) : (tensor<?x128xf32>) -> tensor<?x64x128xf32>
+// CHECK: prim.reduce sum %{{.*}} [2] : (tensor<?x64x128xf32>) -> tensor<?x64xf32>
+// CHECK: prim.reshape %{{.*}} sizes(%{{.*}}) : (tensor<?x1xf32>) -> tensor<?xf32>
+// CHECK: prim.reduce sum %{{.*}} [1] : (tensor<64x?xf32>) -> tensor<64xf32>
+// CHECK-NOT: prim.dot
+// GPUs ask how many and how long.
+// LONG-LABEL: func @open
+// LONG-COUNT-3: prim.dot
+// LONG: return
+func.func @open(%x: tensor<?x128xf32>, %y: tensor<128x1xf32>, %b: tensor<?x64x128xf32>, %w: tensor<?x128xf32>, %l: tensor<64x?xf32>, %v: tensor<?x1xf32>)
+    -> (tensor<?x1xf32>, tensor<?x64xf32>, tensor<64x1xf32>) {
+  %0 = prim.dot %x, %y batch [] x [] contract [1] x [0] : (tensor<?x128xf32>, tensor<128x1xf32>) -> tensor<?x1xf32>
+  %1 = prim.dot %b, %w batch [0] x [0] contract [2] x [1] : (tensor<?x64x128xf32>, tensor<?x128xf32>) -> tensor<?x64xf32>
+  %2 = prim.dot %l, %v batch [] x [] contract [1] x [0] : (tensor<64x?xf32>, tensor<?x1xf32>) -> tensor<64x1xf32>
+  return %0, %1, %2 : tensor<?x1xf32>, tensor<?x64xf32>, tensor<64x1xf32>
+}
+
+// Columns whose number is not known are no vector.
+// CHECK-LABEL: func @columns
+// CHECK: prim.dot
+// CHECK-NOT: prim.reduce
+func.func @columns(%x: tensor<?x128xf32>, %y: tensor<?x128xf32>) -> tensor<?x?xf32> {
+  %0 = prim.dot %x, %y batch [] x [] contract [1] x [1] : (tensor<?x128xf32>, tensor<?x128xf32>) -> tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}
+
 // A matrix that lies across, two columns, integers, sums of nothing.
 // CHECK-LABEL: func @kept
 // CHECK-COUNT-4: prim.dot

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from opcases import size_name
+from opcases import BF16, size_name
 from widecases import wide
 
 ROWS, BATCH = {0: "rows"}, {0: "batch"}
@@ -30,6 +30,13 @@ def products():
         opened(f"matmul/{size_name(m, k, n)}", torch.matmul, (m, k), (k, n), axes=[ROWS, {}])
         opened(f"matmul_all/{size_name(m, k, n)}", torch.matmul, (m, k), (k, n), axes=[{0: "m", 1: "k"}, {0: "k", 1: "n"}])
         opened(f"bmm/8x{size_name(m, k, n)}", torch.bmm, (8, m, k), (8, k, n), axes=[BATCH, BATCH])
+    for m, k in ((100, 768), (1000, 64)):
+        opened(f"linear/{size_name(m, k, 1)}", None, (m, k), axes=[ROWS], state=lambda k=k: nn.Linear(k, 1))
+    opened("matmul/1000x1000x1/turned", lambda x, y: x @ y.T, (1000, 1000), (1, 1000), axes=[ROWS, {}])
+    opened("matmul/1x3000x768/length", torch.matmul, (1, 3000), (3000, 768), axes=[{1: "length"}, {0: "length"}])
+    opened("bmm/32x2x8192x1", torch.bmm, (32, 2, 8192), (32, 8192, 1), axes=[{1: "rows"}, {}])
+    for m, k, n in ((64, 896, 1152), (128, 896, 4864)):
+        opened(f"linear/{size_name(m, k, n)}/bf16", None, (m, k, BF16), axes=[ROWS], state=lambda k=k, n=n: nn.Linear(k, n).to(BF16))
     opened("mlp/128x256x1024", None, (128, 256), axes=[ROWS],
            state=lambda: nn.Sequential(nn.Linear(256, 1024), nn.GELU(), nn.Linear(1024, 256)))
 

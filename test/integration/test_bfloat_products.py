@@ -40,12 +40,27 @@ class BfloatProducts(ToolTest):
 
     def test_values(self):
         for form in ("weight", "rows", "transposed"):
-            for m, k, n in ((1, 64, 48), (5, 33, 17), (40, 13, 70), (64, 600, 33), (33, 74, 50), (2, 3400, 40), (70, 1000, 20), (33, 131, 66), (5, 4097, 33)):
+            for m, k, n in ((1, 64, 48), (5, 33, 17), (40, 13, 70), (64, 600, 33), (33, 74, 50), (2, 3400, 40), (70, 1000, 20), (200, 600, 50), (33, 131, 66), (5, 4097, 33)):
                 path, arrays, expected = self.model(m, k, n, form)
                 for cpu in [*cpu_levels(), "native"]:
                     with self.subTest(form, m=m, k=k, n=n, cpu=cpu), Compiled.build(path, "--cpu", cpu) as compiled:
                         z, = compiled(*arrays)
                         np.testing.assert_allclose(z, expected, rtol=2**-8, atol=1e-4 * k)
+
+    def test_open_rows(self):
+        """By weights, which a task of many tiles widens before they read them."""
+        path, _, _ = self.model(200, 600, 50, "weight")
+        model = onnx.load(path)
+        for value in (model.graph.input[0], model.graph.output[0]):
+            value.type.tensor_type.shape.dim[0].dim_param = "rows"
+        onnx.save(model, path)
+        y = numpy_helper.to_array(model.graph.initializer[0])
+        for cpu in [*cpu_levels(), "native"]:
+            with Compiled.build(path, "--cpu", cpu, threads=1) as compiled:
+                for rows in (0, 1, 3, 8, 63, 66, 261):
+                    with self.subTest(cpu=cpu, rows=rows):
+                        x = np.random.default_rng(rows).standard_normal((rows, 600)).astype(np.float32)
+                        np.testing.assert_allclose(compiled(x)[0], rounded(x).astype(np.float64) @ rounded(y), rtol=2**-8, atol=0.06)
 
     def test_row_before_another(self):
         """Of an odd number of terms the last pair ends with its row: what the next one begins with is none of its terms."""

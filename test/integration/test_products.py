@@ -56,6 +56,22 @@ class Products(ToolTest):
                                 x = rng.standard_normal((rows, k)).astype(dtype)
                                 self.close(compiled(x, given)[0], x, right)
 
+    def test_open_vectors(self):
+        """A matrix by a vector, a vector by a matrix and the same for each of a batch, of open rows, an open length or an open
+        batch; of none of them too."""
+        rng = np.random.default_rng(5)
+        runs = ({"m": 0, "k": 100, "b": 2}, {"m": 1, "k": 1, "b": 1}, {"m": 7, "k": 0, "b": 3}, {"m": 33, "k": 130, "b": 0}, {"m": 100, "k": 700, "b": 2})
+        for dtype in (np.float32, np.float16):
+            for left, right in ((("m", 65), (65, 1)), ((1, "k"), ("k", 300)), (("m", "k"), ("k", 1)), ((2, "k"), ("k", 300)),
+                                (("b", "m", 70), ("b", 70, 1)), (("b", 1, "k"), ("b", "k", 40)), (("b", 9, "k"), ("b", "k", 1))):
+                path = self.write([helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", left), ("w", right)], [("y", [*left[:-1], right[-1]])], dtype)
+                for cpu in [*cpu_levels(), "native"]:
+                    with Compiled.build(path, "--cpu", cpu) as compiled:
+                        for run in runs:
+                            with self.subTest(dtype.__name__, left=left, right=right, cpu=cpu, run=run):
+                                x, w = (rng.uniform(-1, 1, [run.get(extent, extent) for extent in shape]).astype(dtype) for shape in (left, right))
+                                self.close(compiled(x, w)[0], x, w)
+
     def test_columns_along_sums(self):
         """Stored as they are and turned, alone and in a batch."""
         rng = np.random.default_rng(2)
