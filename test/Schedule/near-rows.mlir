@@ -1,5 +1,7 @@
 // RUN: tcc %s --start-from layout --stop-after schedule --target x86_64-linux --cpu x86-64-v4 -o %t
 // RUN: FileCheck %s < %t
+// RUN: tcc %s --start-from layout --stop-after schedule --target x86_64-linux --cpu x86-64-v3 -o %t.narrow
+// RUN: FileCheck %s --check-prefix=NARROW < %t.narrow
 // Tiles of rows by a matrix that comes at run time and lies in a cache that cores share read it in place.
 
 // CHECK-LABEL: @main
@@ -25,4 +27,34 @@ func.func @main(%x: tensor<33x768xf32> {graph.name = "x"}, %y: tensor<768x768xf3
   %e = prim.dot %q, %s batch [] x [] contract [1] x [0] : (tensor<12x3000xf32>, tensor<3000x2000xf32>) -> tensor<12x2000xf32>
   %f = prim.dot %r, %s batch [] x [] contract [1] x [0] : (tensor<4x3000xf32>, tensor<3000x2000xf32>) -> tensor<4x2000xf32>
   return %a, %b, %c, %d, %e, %f : tensor<33x768xf32>, tensor<33x4000xf32>, tensor<5000x768xf32>, tensor<33x1024xf32>, tensor<12x2000xf32>, tensor<4x2000xf32>
+}
+
+// A row by a matrix of an open number of rows, which L2 may not hold: eight of them beside each other. What it may hold, and what
+// more rows copy, is as before.
+// CHECK-LABEL: @lengths
+// CHECK: schedule = #cpu.contraction_schedule<{{.*}}, unroll = 8, {{.*}}, k_block = 8, a = in_place, b = in_place,
+// CHECK-NOT: k_block = 8,
+func.func @lengths(%x: tensor<1x?xf32> {graph.name = "x"}, %y: tensor<?x4096xf32> {graph.name = "y"}, %z: tensor<?x64xf32> {graph.name = "z"},
+                   %w: tensor<100x?xf32> {graph.name = "w"})
+    -> (tensor<1x4096xf32> {graph.name = "a"}, tensor<1x64xf32> {graph.name = "b"}, tensor<100x4096xf32> {graph.name = "c"}) {
+  %a = prim.dot %x, %y batch [] x [] contract [1] x [0] : (tensor<1x?xf32>, tensor<?x4096xf32>) -> tensor<1x4096xf32>
+  %b = prim.dot %x, %z batch [] x [] contract [1] x [0] : (tensor<1x?xf32>, tensor<?x64xf32>) -> tensor<1x64xf32>
+  %c = prim.dot %w, %y batch [] x [] contract [1] x [0] : (tensor<100x?xf32>, tensor<?x4096xf32>) -> tensor<100x4096xf32>
+  return %a, %b, %c : tensor<1x4096xf32>, tensor<1x64xf32>, tensor<100x4096xf32>
+}
+
+// Panels of whole lines stay in place however long; others, which leave L1, are copied for more rows than a few.
+// CHECK-LABEL: @parts
+// CHECK-COUNT-3: schedule = #cpu.contraction_schedule<{{.*}}, b = in_place,
+// NARROW-LABEL: @parts
+// NARROW: schedule = #cpu.contraction_schedule<{{.*}}, k_block = 256, a = in_place, b = copied, {{.*}} -> tensor<33x768xf32>
+// NARROW: schedule = #cpu.contraction_schedule<{{.*}}, a = in_place, b = in_place, {{.*}} -> tensor<24x768xf32>
+// NARROW: schedule = #cpu.contraction_schedule<{{.*}}, a = in_place, b = in_place, {{.*}} -> tensor<33x760xf32>
+func.func @parts(%x: tensor<33x512xf32> {graph.name = "x"}, %y: tensor<512x768xf32> {graph.name = "y"}, %z: tensor<24x512xf32> {graph.name = "z"},
+                 %u: tensor<33x300xf32> {graph.name = "u"}, %v: tensor<300x760xf32> {graph.name = "v"})
+    -> (tensor<33x768xf32> {graph.name = "a"}, tensor<24x768xf32> {graph.name = "b"}, tensor<33x760xf32> {graph.name = "c"}) {
+  %a = prim.dot %x, %y batch [] x [] contract [1] x [0] : (tensor<33x512xf32>, tensor<512x768xf32>) -> tensor<33x768xf32>
+  %b = prim.dot %z, %y batch [] x [] contract [1] x [0] : (tensor<24x512xf32>, tensor<512x768xf32>) -> tensor<24x768xf32>
+  %c = prim.dot %u, %v batch [] x [] contract [1] x [0] : (tensor<33x300xf32>, tensor<300x760xf32>) -> tensor<33x760xf32>
+  return %a, %b, %c : tensor<33x768xf32>, tensor<24x768xf32>, tensor<33x760xf32>
 }

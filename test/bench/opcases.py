@@ -93,7 +93,7 @@ def products():
             case(f"linear/{size_name(m, k, n)}", None, lambda m=m, k=k: [random(m, k)], 2 * m * k * n, state=linear,
                  quick=(m, n) in ((1, 4096), (16, 32000), (128, 3072)))
     for m, k, n in ((64, 64, 64), (127, 129, 131), (512, 512, 512), (1024, 1024, 1024), (1, 4096, 4096), (2048, 64, 2048),
-                    (4, 2048, 2048), (1000, 100, 1000)):
+                    (4, 2048, 2048), (1000, 100, 1000), (33, 768, 768), (128, 768, 768), (256, 3000, 196)):
         case(f"matmul/{size_name(m, k, n)}", torch.matmul, lambda m=m, k=k, n=n: [random(m, k), random(k, n)],
              2 * m * k * n, quick=m in (512, 1024))
         case(f"matmul_transposed/{size_name(m, k, n)}", lambda x, y: x @ y.T,

@@ -18,6 +18,8 @@ constexpr int64_t scratchLimit = 64 << 10;
 /// Rows of A that wait for more of the cache that cores share, and those beside which copying B is
 /// nothing.
 constexpr int64_t fewRows = 48, manyRows = 1024;
+/// The most rows that a panel which leaves L1 is not copied for.
+constexpr int64_t leftRows = 24;
 /// Rows that lie so far apart are in the same sets of the caches.
 constexpr int64_t pageBytes = 4096, pagedRows = 128;
 
@@ -42,6 +44,10 @@ bool readsNearRows(const CpuTarget &cpu, const ContractionShape &shape,
     return false;
   if (shape.alongRows && !wholeLines)
     return false;
+  // A panel of parts of lines, of which each tile reads both ends, leaves L1.
+  int64_t panelBytes = schedule.panelWidth() * shape.k * (shape.accBits / 8);
+  if (!wholeLines && panelBytes > cpu.l1Bytes && !(shape.m > 0 && shape.m <= leftRows))
+    return false;
   int64_t most = nearBytes(cpu);
   if (isFew && wholeLines) // rows within a page are found sooner
     most += shape.rowBytes < pageBytes ? most : most / 2;
@@ -59,14 +65,15 @@ int64_t nearRowsBlock(const CpuTarget &cpu, const ContractionShape &shape,
   return block;
 }
 
-FarRows FarRows::of(const CpuTarget &cpu, const ContractionShape &shape,
+FarRows FarRows::of(const CpuTarget &cpu, const ContractionShape &shape, int64_t k,
                     const ContractionSchedule &schedule) {
   int64_t bytes = shape.accBits / 8, m = shape.m, n = shape.n, l2 = cpu.l2Bytes;
-  if (shape.b != PanelLayout::RowMajor || shape.matrixTiles || m <= 0 || n <= 0 || shape.k <= 0)
+  if (shape.b != PanelLayout::RowMajor || shape.matrixTiles || m <= 0 || n <= 0 ||
+      (shape.k <= 0 && schedule.packsB()))
     return {};
-  int64_t tiles = llvm::divideCeil(m, schedule.rows), each = n * shape.k * bytes;
+  int64_t tiles = llvm::divideCeil(m, schedule.rows), each = n * k * bytes;
   bool isBatch = shape.entries >= streamedTasks && shape.entries * each > (m <= 2 ? 2 : 4) * l2 &&
-                 shape.k >= 2 * beside && n * bytes >= leastStreamed * tiles;
+                 k >= 2 * beside && n * bytes >= leastStreamed * tiles;
   if (each <= (m <= 2 ? l2 / 2 : 4 * l2) && (schedule.packsB() || !isBatch))
     return {};
   if (!schedule.packsB()) {

@@ -9,7 +9,8 @@ namespace tcc::codegen {
 struct FarRows {
   static constexpr int64_t beside = 8;       ///< rows of a large B
   int64_t block = 0, columns = 0, tiles = 1; ///< rows of B beside each other (0: none); of a task
-  static FarRows of(const CpuTarget &cpu, const ContractionShape &shape,
+  /// `k`: rows of B, assumed where they are open.
+  static FarRows of(const CpuTarget &cpu, const ContractionShape &shape, int64_t k,
                     const ContractionSchedule &schedule);
 };
 

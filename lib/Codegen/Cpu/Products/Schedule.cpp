@@ -470,7 +470,7 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
     usual.rows = std::min<int64_t>(registerTileRows(cpu, 1), extents.m);
     usual.inlineEpilogue = false;
   }
-  FarRows far = near ? FarRows() : FarRows::of(cpu, shape, usual);
+  FarRows far = near ? FarRows() : FarRows::of(cpu, shape, extents.k, usual);
   if (far.block)
     usual.kBlock = far.block;
   if (far.block == FarRows::beside * far.tiles && !usual.packsB())
