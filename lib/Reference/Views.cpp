@@ -83,6 +83,9 @@ llvm::Expected<Tensor> reshape(prim::ReshapeOp op, Operands operands) {
   if (elementCount(*shape) != operands[0].elements())
     return userError("cannot give shape " + shapeText(*shape) + " to a tensor of shape " +
                      shapeText(operands[0].shape()));
+  mlir::RankedTensorType type = tensorType(op.getResult());
+  if (prim::layoutOf(type)) // x is how its result lies
+    return fromStorage(type, operands[0].reshaped(prim::storedType(type).getShape()));
   return operands[0].reshaped(*shape);
 }
 

@@ -77,3 +77,41 @@ func.func @single_bytes(%x: tensor<?x?xui8>, %y: tensor<1x6x6x16xi8>) -> (tensor
   %1 = prim.conv %y, %v sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 16 : i64} : (tensor<1x6x6x16xi8>, tensor<16x1x3x3xi8>) -> tensor<1x4x4x16xi32>
   return %0, %1 : tensor<?x40xi32>, tensor<1x4x4x16xi32>
 }
+
+// Filters that come at run time are turned by the run: whole panels, those of a group beside each other.
+// CHECK-LABEL: func @late
+// CHECK: %[[CUT:.*]] = prim.reshape %arg1 sizes() : (tensor<32x5x3x2xf32>) -> tensor<2x16x5x3x2xf32>
+// CHECK: %[[TURNED:.*]] = prim.transpose %[[CUT]] [0, 3, 4, 2, 1] : (tensor<2x16x5x3x2xf32>) -> tensor<2x3x2x5x16xf32>
+// CHECK: %[[P:.*]] = prim.reshape %[[TURNED]] sizes() : (tensor<2x3x2x5x16xf32>) -> tensor<32x5x3x2xf32, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16>>
+// CHECK: prim.conv %arg0, %[[P]]
+// CHECK: -> tensor<32x5x3x3xf32, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16, groups = 2>>
+// CHECK: -> tensor<16x1x3x3xf32, #cpu.panels<k = [2, 3, 1], columns = 0, width = 8>>
+func.func @late(%x: tensor<1x6x6x5xf32>, %w: tensor<32x5x3x2xf32>, %y: tensor<1x6x6x10xf32>, %v: tensor<32x5x3x3xf32>, %z: tensor<1x6x6x16xf32>, %u: tensor<16x1x3x3xf32>) -> (tensor<1x4x5x32xf32>, tensor<1x4x4x32xf32>, tensor<1x4x4x16xf32>) {
+  %0 = prim.conv %x, %w sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x6x6x5xf32>, tensor<32x5x3x2xf32>) -> tensor<1x4x5x32xf32>
+  %1 = prim.conv %y, %v sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 2 : i64} : (tensor<1x6x6x10xf32>, tensor<32x5x3x3xf32>) -> tensor<1x4x4x32xf32>
+  %2 = prim.conv %z, %u sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 16 : i64} : (tensor<1x6x6x16xf32>, tensor<16x1x3x3xf32>) -> tensor<1x4x4x16xf32>
+  return %0, %1, %2 : tensor<1x4x5x32xf32>, tensor<1x4x4x32xf32>, tensor<1x4x4x16xf32>
+}
+
+// Zeros fill the last vector, and their results are left out.
+// CHECK-LABEL: func @late_few
+// CHECK: prim.pad %arg1, {{.*}} : (tensor<5x4x3x3xf32>, tensor<f32>) -> tensor<8x4x3x3xf32>
+// CHECK: %[[WIDE:.*]] = prim.conv {{.*}} -> tensor<?x4x4x8xf32>
+// CHECK: prim.slice %[[WIDE]] {{.*}} -> tensor<?x4x4x5xf32>
+func.func @late_few(%x: tensor<?x6x6x4xf32>, %w: tensor<5x4x3x3xf32>, %n: index) -> tensor<?x4x4x5xf32> {
+  %0 = prim.conv %x, %w sizes(%n) {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<?x6x6x4xf32>, tensor<5x4x3x3xf32>, index) -> tensor<?x4x4x5xf32>
+  return %0 : tensor<?x4x4x5xf32>
+}
+
+// Not bytes, filters of open extents, groups that leave lanes empty, planes, or an input with zeros between its points.
+// CHECK-LABEL: func @late_stays
+// CHECK-NOT: panels
+// CHECK: return
+func.func @late_stays(%b: tensor<1x6x6x16xi8>, %v: tensor<16x16x3x3xi8>, %x: tensor<1x6x6x4xf32>, %o: tensor<?x4x3x3xf32>, %n: index, %g: tensor<6x2x3x3xf32>, %p: tensor<1x4x6x6xf32>, %w: tensor<8x4x3x3xf32>) -> (tensor<1x4x4x16xi32>, tensor<1x4x4x?xf32>, tensor<1x4x4x6xf32>, tensor<1x8x4x4xf32>, tensor<1x9x9x8xf32>) {
+  %0 = prim.conv %b, %v sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x6x6x16xi8>, tensor<16x16x3x3xi8>) -> tensor<1x4x4x16xi32>
+  %1 = prim.conv %x, %o sizes(%n) {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x6x6x4xf32>, tensor<?x4x3x3xf32>, index) -> tensor<1x4x4x?xf32>
+  %2 = prim.conv %x, %g sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 2 : i64} : (tensor<1x6x6x4xf32>, tensor<6x2x3x3xf32>) -> tensor<1x4x4x6xf32>
+  %3 = prim.conv %p, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x4x6x6xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x4x4xf32>
+  %4 = prim.conv %x, %w sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 2, 2>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x6x6x4xf32>, tensor<8x4x3x3xf32>) -> tensor<1x9x9x8xf32>
+  return %0, %1, %2, %3, %4 : tensor<1x4x4x16xi32>, tensor<1x4x4x?xf32>, tensor<1x4x4x6xf32>, tensor<1x8x4x4xf32>, tensor<1x9x9x8xf32>
+}

@@ -110,6 +110,19 @@ def convolutions():
         wide(f"odd/conv2d/32x28-64/k3/{SHORT[dtype]}", None, (1, 32, 28, 28, dtype), state=lambda d=dtype: nn.Conv2d(32, 64, 3, padding=1).to(d))
 
 
+def late_filters():
+    """Filters that come at run time, as of modulated and dynamic convolutions and of trackers."""
+    for name, function, x, w in (
+            ("64x56x56-64/k3", lambda x, w: F.conv2d(x, w, padding=1), (1, 64, 56, 56), (64, 64, 3, 3)),
+            ("32x56x56-64/k3s2", lambda x, w: F.conv2d(x, w, None, 2, 1), (1, 32, 56, 56), (64, 32, 3, 3)),
+            ("17x33x33-21/k3", lambda x, w: F.conv2d(x, w, padding=1), (3, 17, 33, 33), (21, 17, 3, 3)),
+            ("2x16x1000-32/k5", lambda x, w: F.conv1d(x, w, padding=2), (2, 16, 1000), (32, 16, 5)),
+            ("4x32x16x16-128/k3g4", lambda x, w: F.conv2d(x, w, padding=1, groups=4), (1, 128, 16, 16), (128, 32, 3, 3)),
+            ("8x12x12x12-16/k3", lambda x, w: F.conv3d(x, w), (1, 8, 12, 12, 12), (16, 8, 3, 3, 3)),
+            ("32x28x28-16/k4s2/transposed", lambda x, w: F.conv_transpose2d(x, w, None, 2, 1), (1, 32, 28, 28), (32, 16, 4, 4))):
+        wide(f"odd/late/{name}", function, x, w)
+
+
 def attentions():
     for b, h, q, k, d in ((1, 3, 33, 65, 24), (2, 5, 127, 127, 40), (1, 7, 200, 513, 56), (1, 1, 1000, 1000, 72), (3, 4, 1, 333, 80),
                           (1, 8, 17, 1025, 96), (1, 2, 257, 257, 160), (1, 4, 100, 100, 256), (16, 3, 49, 49, 32), (2, 9, 5, 5, 33)):
@@ -144,5 +157,5 @@ def recurrent():
     wide("odd/gru/cell", lambda *x: torch.gru_cell(*x), (7, 31), (7, 100), (300, 31), (300, 100))
 
 
-for family in (products, convolutions, attentions, recurrent):
+for family in (products, convolutions, late_filters, attentions, recurrent):
     family()

@@ -274,6 +274,9 @@ def PackWeightsPass : Tcc_Pass<"tcc-layout-pack-weights"> {
     }
     ```
 
+    Filters of a convolution that come at run time are turned by every run: what a transpose of them gives is the
+    panels, as they lie. Filters that leave lanes of a vector empty are filled up with zeros, where there is one group.
+
     Runs after tcc-layout-channels-last and tcc-simplify-fold-constants, so that weights are entries
     of the table, and before fusion, which leaves what such a contraction reads in memory as it is.
   }];

@@ -101,7 +101,8 @@ LogicalResult ExtractOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReshapeOp::verify() {
-  auto from = tensorType(getX()), to = tensorType(getResult());
+  // A result that lies in an order of its own is what x holds.
+  auto from = tensorType(getX()), to = storedType(tensorType(getResult()));
   if (from.hasStaticShape() && to.hasStaticShape() && from.getNumElements() != to.getNumElements())
     return emitOpError("changes the number of elements from ")
            << from.getNumElements() << " to " << to.getNumElements();

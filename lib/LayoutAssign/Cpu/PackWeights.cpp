@@ -14,6 +14,13 @@
 // The weights of 3x3 convolutions that are sooner done in tiles (Dialect/Cpu/Winograd.h) are
 // transformed on the way.
 //
+// Filters of a convolution that come at run time are put in panels by the run, which is a
+// transpose: panels of them are whole, and none are transformed.
+//
+//   %0 = prim.reshape %w : [filters / width, width, channels, taps]
+//   %1 = prim.transpose %0 [0, 3, 2, 1]
+//   %2 = prim.reshape %1 : tensor<..., #cpu.panels<...>>, as they lie
+//
 // The target's model says which order should be the fastest. Others that kernels can read come
 // after it, for a tuning record or a tuner to choose: panels of other widths, tiles or none.
 //
@@ -48,13 +55,21 @@ public:
       : weights(weights), cpu(cpu), chooser(chooser) {}
   /// Fails where the chooser does.
   LogicalResult pack(prim::DotOp op) { return pack(op, op.getRhsMutable(), ordersOf(op)); }
-  LogicalResult pack(prim::ConvOp op) { return pack(op, op.getWMutable(), ordersOf(op)); }
+  LogicalResult pack(prim::ConvOp op) {
+    op = fillVectors(op);
+    return pack(op, op.getWMutable(), ordersOf(op));
+  }
 
 private:
   /// None where the weights stay as they are.
   Orders ordersOf(prim::DotOp op) const;
   Orders ordersOf(prim::ConvOp op) const;
   LogicalResult pack(Operation *op, OpOperand &weight, const Orders &orders);
+  /// Whether the filters lie in panels once they are packed, now or by a run.
+  bool takesPanels(prim::ConvOp op) const;
+  /// `op` with as many filters as fill vectors, where the filters come at run time; those that it
+  /// did not have are zeros.
+  prim::ConvOp fillVectors(prim::ConvOp op) const;
   /// The weight that `v` is, if it has not been packed.
   const Weight *weightOf(Value v) const;
   /// Whether the bytes of `weight` may be multiplied in steps that saturate.
@@ -78,6 +93,34 @@ const Weight *PackWeights::weightOf(Value v) const {
   auto op = v.getDefiningOp<prim::WeightOp>();
   const Weight *weight = op && !prim::layoutOf(v) ? weights.lookup(op.getName()) : nullptr;
   return weight && bitWidth(weight->dtype) >= 8 ? weight : nullptr;
+}
+
+/// Whether a run brings `v`, in an order of axes that is known.
+static bool comesAtRunTime(Value v) {
+  RankedTensorType type = tensorType(v);
+  return !v.getDefiningOp<prim::WeightOp>() && type.hasStaticShape() && !prim::layoutOf(v) &&
+         isa<FloatType>(type.getElementType());
+}
+
+/// `filters` in whole panels for `op`, which a run moves there.
+static Value turned(Operation *op, Value filters, cpu::PanelsAttr panels) {
+  OpBuilder b(op);
+  Location loc = op->getLoc();
+  RankedTensorType type = tensorType(filters);
+  int64_t width = panels.getWidth();
+  SmallVector<int64_t> cut{type.getDimSize(0) / width, width}, order{0}, lie{cut[0]};
+  llvm::append_range(cut, type.getShape().drop_front());
+  for (int64_t axis : panels.getK()) // behind the cut
+    order.push_back(axis + 1);
+  order.push_back(1);
+  for (int64_t axis : ArrayRef(order).drop_front())
+    lie.push_back(cut[axis]);
+  auto shaped = [&](ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, type.getElementType());
+  };
+  Value v = prim::ReshapeOp::create(b, loc, shaped(cut), filters, ValueRange());
+  v = prim::TransposeOp::create(b, loc, shaped(lie), v, order);
+  return prim::ReshapeOp::create(b, loc, type.cloneWithEncoding(panels), v, ValueRange());
 }
 
 WeightMaker PackWeights::maker(Value weight, cpu::PanelsAttr panels, DotSteps steps) const {
@@ -133,7 +176,9 @@ LogicalResult PackWeights::pack(Operation *op, OpOperand &weight, const Orders &
   if (!chosen)
     return failure();
   Value plain = weight.get();
-  if (auto panels = dyn_cast<cpu::PanelsAttr>(chosen))
+  if (comesAtRunTime(plain))
+    weight.assign(turned(op, plain, cast<cpu::PanelsAttr>(chosen)));
+  else if (auto panels = dyn_cast<cpu::PanelsAttr>(chosen))
     weight.assign(packed(plain, panels, ".panels", maker(plain, panels, orders.steps)));
   else
     weight.assign(packed(plain, chosen, ".tiles", maker(plain, cast<cpu::WinogradAttr>(chosen))));
@@ -257,18 +302,57 @@ static int64_t bytesOfPlane(prim::ConvOp op) {
   return 0;
 }
 
-Orders PackWeights::ordersOf(prim::ConvOp op) const {
+bool PackWeights::takesPanels(prim::ConvOp op) const {
   auto xt = tensorType(op.getX()), wt = tensorType(op.getW());
-  int64_t spatial = op.getStrides().size(), groups = op.getGroups();
+  int64_t spatial = op.getStrides().size();
   Type result = tensorType(op.getResult()).getElementType();
-  if (!weightOf(op.getW()) || !op.getChannelsLast() || spatial < 1 || spatial > 3 ||
-      xt.isDynamicDim(xt.getRank() - 1) ||
-      llvm::any_of(op.getInputDilation(), [](int64_t d) { return d != 1; }) ||
-      !packable(xt.getElementType(), wt.getElementType(), result) || wt.getNumElements() == 0)
+  return (weightOf(op.getW()) || comesAtRunTime(op.getW())) && op.getChannelsLast() &&
+         spatial >= 1 && spatial <= 3 && !xt.isDynamicDim(xt.getRank() - 1) &&
+         llvm::all_of(op.getInputDilation(), [](int64_t d) { return d == 1; }) &&
+         packable(xt.getElementType(), wt.getElementType(), result) && wt.getNumElements() != 0;
+}
+
+prim::ConvOp PackWeights::fillVectors(prim::ConvOp op) const {
+  if (!takesPanels(op) || !comesAtRunTime(op.getW()) || op.getGroups() != 1)
+    return op;
+  auto type = tensorType(op.getResult()), filters = tensorType(op.getW());
+  int64_t count = filters.getDimSize(0),
+          full = llvm::alignTo(count, cpu.lanes(accumulatorBits(type.getElementType())));
+  if (full == count)
+    return op;
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  SmallVector<int64_t> none(filters.getRank(), 0), ones(type.getRank(), 1),
+      shape(filters.getShape()), wide(type.getShape());
+  shape.front() = wide.back() = full;
+  auto scalar = RankedTensorType::get({}, filters.getElementType());
+  auto zero = DenseElementsAttr::get(scalar, b.getZeroAttr(filters.getElementType()));
+  Value more = prim::PadOp::create(b, loc, filters.clone(shape), op.getW(),
+                                   prim::ConstantOp::create(b, loc, scalar, zero), ValueRange(),
+                                   ValueRange(), none, none);
+  auto filled = cast<prim::ConvOp>(b.clone(*op));
+  filled.getWMutable().assign(more);
+  filled.getResult().setType(type.clone(wide));
+  prim::setPresentTaps(filled, {});
+  SmallVector<int64_t> start(type.getRank(), 0);
+  Value first =
+      prim::SliceOp::create(b, loc, type, filled, ValueRange(), op.getSizes(), start, ones);
+  op.replaceAllUsesWith(first);
+  op.erase();
+  return filled;
+}
+
+Orders PackWeights::ordersOf(prim::ConvOp op) const {
+  if (!takesPanels(op))
     return {};
+  auto xt = tensorType(op.getX()), wt = tensorType(op.getW());
+  int64_t groups = op.getGroups();
+  bool atRunTime = comesAtRunTime(op.getW());
+  Type result = tensorType(op.getResult()).getElementType();
   Orders orders;
   MLIRContext *context = op.getContext();
-  bool tiles = hasTiles(op, cpu), prefersTiles = tiles && prefersWinograd(cpu, tileExtents(op));
+  bool tiles = !atRunTime && hasTiles(op, cpu),
+       prefersTiles = tiles && prefersWinograd(cpu, tileExtents(op));
   auto addTiles = [&] {
     for (int64_t width : panelWidths(cpu, wt.getDimSize(0)))
       orders.layouts.push_back(cpu::WinogradAttr::get(context, width));
@@ -283,7 +367,9 @@ Orders PackWeights::ordersOf(prim::ConvOp op) const {
   }
   k.push_back(1);
   unsigned bits = accumulatorBits(result);
-  if (areBytes(xt.getElementType(), wt.getElementType(), result)) {
+  if (atRunTime)
+    orders.steps = {};
+  else if (areBytes(xt.getElementType(), wt.getElementType(), result)) {
     bool xUnsigned = xt.getElementType().isUnsignedInteger();
     bool wUnsigned = wt.getElementType().isUnsignedInteger();
     orders.steps = convByteSteps(cpu, extents, xUnsigned, wUnsigned);
@@ -312,6 +398,11 @@ Orders PackWeights::ordersOf(prim::ConvOp op) const {
   if (apart && !narrowGroupLanes(cpu, extents, bits) && shareSets(apart, widths.front()))
     if (int64_t square = squarePanelWidth(cpu, extents.filters, bits))
       std::swap(widths.front(), *llvm::find(widths, square));
+  if (atRunTime) {
+    widths.push_back(cpu.lanes(bits));
+    int64_t columns = wt.getDimSize(0) / shape.groups;
+    llvm::erase_if(widths, [&](int64_t width) { return columns % width != 0; });
+  }
   for (int64_t width : widths)
     orders.layouts.push_back(cpu::PanelsAttr::get(
         context, k, 0, width, shape.groups, shape.steps.size, shape.run, shape.steps.sumScale()));
