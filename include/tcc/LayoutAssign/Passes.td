@@ -259,6 +259,9 @@ def PackWeightsPass : Tcc_Pass<"tcc-layout-pack-weights"> {
     are; the weights of 3x3 convolutions that are sooner done in tiles (Winograd) are transformed on
     the way. The contractions stay as they are: the order is the encoding of the weight's type.
 
+    Filters of a convolution that come at run time are turned by every run: what a transpose of them gives is the
+    panels, as they lie. Filters that leave lanes of a vector empty are filled up with zeros, where there is one group.
+
     ```mlir before -tcc-test-fill-weights
     func.func @f(%x: tensor<8x128xf32>) -> tensor<8x64xf32> {
       %0 = prim.weight "w" : tensor<128x64xf32>
@@ -273,9 +276,6 @@ def PackWeightsPass : Tcc_Pass<"tcc-layout-pack-weights"> {
       return %1 : tensor<8x64xf32>
     }
     ```
-
-    Filters of a convolution that come at run time are turned by every run: what a transpose of them gives is the
-    panels, as they lie. Filters that leave lanes of a vector empty are filled up with zeros, where there is one group.
 
     Runs after tcc-layout-channels-last and tcc-simplify-fold-constants, so that weights are entries
     of the table, and before fusion, which leaves what such a contraction reads in memory as it is.
