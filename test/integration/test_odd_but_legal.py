@@ -3,7 +3,7 @@ import unittest
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from compiled import Compiled
 from onnxparts import model, value
@@ -41,6 +41,20 @@ class OddButLegal(ToolTest):
                               [value("x", shape)], [value("y", shape)])
                 (y,), _ = self.outputs(proto, [np.zeros(shape, np.float32)])
                 self.assertEqual(y.shape, shape)
+
+    def test_many_axes(self):
+        """Axes of one point are put between and moved, as windows of volumes have them."""
+        places, order, summed = [1, 3, 5, 6, 8], [9, 3, 0, 8, 2, 7, 1, 6, 4, 5], (4, 9)
+        proto = model([helper.make_node("Unsqueeze", ["x", "places"], ["a"]), helper.make_node("Transpose", ["a"], ["b"], perm=order),
+                       helper.make_node("Add", ["b", "w"], ["c"]), helper.make_node("ReduceSum", ["c", "summed"], ["y"])],
+                      [value("x", ("n", 2, 3, 2, 4))], [value("y", [None] * 10)])
+        w = np.arange(6, dtype=np.float32).reshape(1, 2, 1, 3, *[1] * 6)
+        proto.graph.initializer.extend([numpy_helper.from_array(np.array(places), "places"), numpy_helper.from_array(w, "w"),
+                                        numpy_helper.from_array(np.array(summed), "summed")])
+        x = np.random.default_rng(0).normal(size=(3, 2, 3, 2, 4)).astype(np.float32)
+        (y,), _ = self.outputs(proto, [x])
+        expected = (np.expand_dims(x, tuple(places)).transpose(order) + w).sum(summed, keepdims=True)
+        np.testing.assert_allclose(y, expected, rtol=1e-6)
 
     def test_zero_size_at_run_time(self):
         proto = model([helper.make_node("ReduceSum", ["x"], ["y"], keepdims=0)], [value("x", ("n", 3))], [value("y", ())])

@@ -3,7 +3,8 @@
 // Their subgraphs are decomposed where they stand: into the branches of a
 // condition, or the body of a loop. A map and a scan are loops over the first
 // axis whose results grow in tensors that the loop carries; the first turn stands
-// before the loop, since it tells their extents.
+// before the loop, since it tells their extents. A map of open extent has a turn
+// that nobody needs there instead: it may go over no rows.
 // What torch.func.jvp differentiates has its tangents behind its nodes (Idioms/ForwardMode.h).
 //
 //===----------------------------------------------------------------------===//
@@ -128,14 +129,14 @@ std::optional<SmallVector<Value>> scanTurn(AtenNode &a, Region &body, ValueRange
   return results;
 }
 
-/// The turns of a scan from the second on. `carried` is what a turn takes over from the one before,
+/// The turns of a scan from `begin` on. `carried` is what a turn takes over from the one before,
 /// `held` values, and then tensors of which each turn gives a row. Gives them as the node's
 /// results.
-LogicalResult remainingTurns(
-    AtenNode &a, SmallVector<Value> carried, size_t held, Dim count,
-    llvm::function_ref<std::optional<SmallVector<Value>>(ValueRange have, Value k)> turn) {
+LogicalResult
+turnsFrom(AtenNode &a, int64_t begin, SmallVector<Value> carried, size_t held, Dim count,
+          llvm::function_ref<std::optional<SmallVector<Value>>(ValueRange have, Value k)> turn) {
   PrimBuilder &b = a.b;
-  carried.push_back(b.scalar(1, b.builder().getI64Type()));
+  carried.push_back(b.scalar(begin, b.builder().getI64Type()));
   auto results = b.loop(
       carried,
       [&](ValueRange have) {
@@ -162,18 +163,32 @@ LogicalResult remainingTurns(
   return success();
 }
 
-/// The results of a map over no rows: as the file states them, without elements.
-LogicalResult giveNothing(AtenNode &a) {
-  for (auto [i, result] : llvm::enumerate(a.c.node->getResults())) {
-    auto stated = dyn_cast<RankedTensorType>(result.getType());
-    if (!stated || !stated.hasStaticShape() || stated.getNumElements() != 0)
-      return a.fail("there is nothing to go over");
-    Dims dims;
-    for (int64_t extent : stated.getShape())
-      dims.push_back(a.b.dim(extent));
-    (void)a.give(i, a.b.full(dims, 0, stated.getElementType()));
+/// A map over as many rows as a run has, which may be none: all turns are the loop's. Extents are
+/// those of a turn on rows of zeros, whose elements nothing reads.
+LogicalResult mapOverAny(AtenNode &a, Region &body, ArrayRef<Value> xs, ArrayRef<Value> fixed,
+                         Dim count) {
+  PrimBuilder &b = a.b;
+  SmallVector<Value> zeros, carried;
+  for (Value x : xs) {
+    Dims dims = b.dims(x);
+    dims[0] = b.dim(1);
+    zeros.push_back(b.full(dims, 0, b.elem(x)));
   }
-  return success();
+  auto row = scanTurn(a, body, {}, zeros, fixed, b.scalar(0, b.builder().getI64Type()));
+  if (!row || row->size() != a.c.numResults())
+    return a.fail("its subgraph gives another number of values");
+  for (Value y : *row) {
+    Dims dims = {count};
+    dims.append(b.dims(y));
+    carried.push_back(b.full(dims, 0, b.elem(y)));
+  }
+  if (b.known(count) == 0) {
+    for (auto [i, none] : llvm::enumerate(carried))
+      (void)a.give(i, none);
+    return success();
+  }
+  return turnsFrom(a, 0, carried, 0, count,
+                   [&](ValueRange, Value k) { return scanTurn(a, body, {}, xs, fixed, k); });
 }
 
 /// A scan of `inits` over the first axis of `xs`; a map has no inits.
@@ -189,8 +204,10 @@ LogicalResult scanOver(AtenNode &a, StringRef function, StringRef initial, Strin
       llvm::any_of(*xs, [&](Value x) { return b.rank(x) == 0; }))
     return a.fail("its subgraph takes another number of values");
   Dim count = b.dim(xs->front(), 0);
+  if (inits->empty() && b.known(count).value_or(0) == 0)
+    return mapOverAny(a, *body, *xs, *fixed, count);
   if (b.known(count) == 0)
-    return inits->empty() ? giveNothing(a) : a.fail("there is nothing to go over");
+    return a.fail("there is nothing to go over");
   b.check(b.compareDims(Cmp::sgt, count, b.dim(0)), "there is nothing to go over");
   size_t held = inits->size();
   auto first = scanTurn(a, *body, *inits, *xs, *fixed, b.scalar(0, b.builder().getI64Type()));
@@ -203,7 +220,7 @@ LogicalResult scanOver(AtenNode &a, StringRef function, StringRef initial, Strin
     Value all = b.full(dims, 0, b.elem(y));
     carried.push_back(b.insertSlice(all, b.unsqueeze(y, {0}), Dims(dims.size(), b.dim(0))));
   }
-  return remainingTurns(a, carried, held, count, [&](ValueRange have, Value k) {
+  return turnsFrom(a, 1, carried, held, count, [&](ValueRange have, Value k) {
     return scanTurn(a, *body, have.take_front(held), *xs, *fixed, k);
   });
 }
@@ -225,7 +242,7 @@ LogicalResult associativeScan(AtenNode &a) {
       llvm::any_of(*xs, [&](Value x) { return b.rank(x) == 0; }))
     return a.fail("its subgraph takes another number of values");
   // What was combined last is a row of the results, which the next turn reads.
-  return remainingTurns(a, *xs, 0, b.dim(xs->front(), 0), [&](ValueRange have, Value k) {
+  return turnsFrom(a, 1, *xs, 0, b.dim(xs->front(), 0), [&](ValueRange have, Value k) {
     SmallVector<Value> before;
     for (Value all : have)
       before.push_back(b.take(all, b.sub(k, 1.0), 0));

@@ -10,8 +10,8 @@
 
 namespace tcc::onnximport {
 
-/// Axes of a tensor; what the model format, DLPack and the runtime share.
-inline constexpr int kMaxRank = 8;
+/// Axes of a tensor, as many as PyTorch's have: a file may state any number.
+inline constexpr int kMaxRank = 64;
 
 /// The element type of TensorProto::DataType `type`; none for text and for
 /// numbers outside the enum.

@@ -113,11 +113,13 @@ llvm::Error GraphImporter::captureOthers(Scope &scope, Graph &body, llvm::String
     auto id = lookup(scope, name);
     if (!id)
       return (void)(problem = id.takeError());
-    if (!isa<RankedTensorType>(scope.aliases.read(b, *id).getType()))
+    bool tensor = scope.graph.tensors.contains(name);
+    auto type = dyn_cast<RankedTensorType>(scope.aliases.read(b, *id).getType());
+    if (!type || (!tensor && type != RankedTensorType::get({}, b.getI64Type())))
       return (void)(problem = userError("a transform with numbers that only a run knows is not "
                                         "supported; save program.run_decompositions()"));
     give(*id);
-    body.inputs.push_back({"as_tensor", argument.value});
+    body.inputs.push_back({tensor ? "as_tensor" : "as_sym_int", argument.value});
   };
   for (const Node &node : body.nodes)
     for (const NamedArgument &input : node.inputs)

@@ -21,7 +21,7 @@ onnx::ModelProto modelOf(const TensorProto &tensor) {
   return model;
 }
 
-TensorProto tensorOf(int32_t type, std::initializer_list<int64_t> dims) {
+TensorProto tensorOf(int32_t type, const std::vector<int64_t> &dims) {
   TensorProto tensor;
   tensor.set_data_type(type);
   for (int64_t dim : dims)
@@ -179,8 +179,8 @@ TEST_CASE("tensors that contradict themselves") {
   CHECK_THAT(errorOf(tensorOf(TensorProto::FLOAT, {int64_t(1) << 40, int64_t(1) << 40})),
              Contains("overflows"));
   CHECK_THAT(errorOf(tensorOf(TensorProto::FLOAT, {int64_t(1) << 40})), Contains("has 0 bytes"));
-  CHECK_THAT(errorOf(tensorOf(TensorProto::FLOAT, {1, 1, 1, 1, 1, 1, 1, 1, 1})),
-             Contains("more than 8 axes"));
+  CHECK_THAT(errorOf(tensorOf(TensorProto::FLOAT, std::vector<int64_t>(65, 1))),
+             Contains("more than 64 axes"));
   auto ints = tensorOf(TensorProto::INT8, {1});
   ints.add_int32_data(1);
   ints.add_int32_data(2);

@@ -103,6 +103,12 @@ def computed(normal):
     yield "generic_scan", lambda m: torch._higher_order_ops.associative_scan(torch.matmul, m, 0, combine_mode="generic"), (
         normal(5, 3, 3),)
     yield "by_open_rows", lambda x, w: torch.vmap(lambda a: a.cumsum(0) * w)(x), (normal(5, 3), normal(3)), ({0: AUTO}, None)
+    # What is the same for all rows is repeated as often as a run has rows, and those may be none.
+    yield "by_rows_of_open_rows", lambda x, w: [
+        *torch.vmap(lambda a: (a.cumsum(0) * w, w + 1, a.sum()))(x), torch.vmap(torch.vmap(lambda a: a.dot(w)))(x)], (
+            normal(5, 2, 3), normal(3)), ({0: AUTO, 1: AUTO}, None)
+    yield "generic_scan_open", lambda x: torch._higher_order_ops.associative_scan(torch.add, x, 0, combine_mode="generic"), (
+        normal(5, 4),), ({0: AUTO},)
     # Filters that reach far and adaptive windows, of extents that only a run knows.
     yield "wide_windows", lambda x: [
         F.interpolate(x, (3, 4), mode="bilinear", antialias=True), F.interpolate(x, (2, 40), mode="bicubic", antialias=True),
