@@ -7,6 +7,7 @@ import itertools
 
 import torch
 import torch.nn.functional as F
+import torchvision
 from torch import nn
 
 from opcases import BF16, F32, SHORT, size_name
@@ -18,6 +19,13 @@ KERNELS = (1, 2, 3, 3, 4, 5, 6, 7, 9, 11, 13)
 BATCHES = (1, 1, 2, 8, 64)
 SIZES = {1: (16, 33, 100, 224, 1000, 4000), 2: (1, 7, 14, 15, 28, 31, 56, 57, 112, 224), 3: (3, 7, 8, 16, 17, 28)}
 GROUPS = (0, 0, 0, 0, 2, 4, 8, 32)
+
+
+def regions(images, height, width, count):
+    """Of images of twice that size: the image, then the corners."""
+    first = torch.rand(count, 2) * torch.tensor([width, height])
+    last = first + torch.rand(count, 2) * torch.tensor([width, height])
+    return torch.cat([torch.randint(0, images, (count, 1)).float(), first, last], 1)
 
 
 def convolutions():
@@ -106,6 +114,10 @@ def moved():
         if padding == "zeros":
             wide(f"image/grid_sample/{mode}/{padding}/{int(corners)}/3x128", sample, (1, 3, 128, 128), grid(1, 128, 128))
     wide("image/grid_sample/3d", lambda x, g: F.grid_sample(x, g), (1, 8, 12, 24, 24), lambda: torch.rand(1, 12, 20, 20, 3) * 2.2 - 1.1)
+    for (n, c, h, w), count, size, samples in (((4, 8, 224, 227), 20, 14, 2), ((1, 64, 56, 56), 100, 7, 2), ((2, 16, 33, 40), 12, 7, -1)):
+        wide(f"image/roi_align/{n}x{c}x{h}/{count}x{size}/{samples}",
+             lambda x, r, size=size, samples=samples: torchvision.ops.roi_align(x, r, size, 0.5, samples, True),
+             (n, c, h, w), lambda n=n, h=h, w=w, count=count: regions(n, h, w, count))
     wide("image/affine_grid", lambda t: F.affine_grid(t, (4, 3, 100, 120), False), (4, 2, 3))
     for mode, (shape, by) in itertools.product(("constant", "reflect", "replicate", "circular"),
                                                (((4, 64, 56, 56), (1, 1, 1, 1)), ((2, 17, 57, 59), (3, 2, 5, 1)), ((16, 33, 1001), (7, 9)),

@@ -101,16 +101,25 @@ bool fit(PrimBuilder &b, Value x, Value regions, Value images, const RegionPooli
 /// The samples of each bin of each region, added or the largest: [R, C, height, width].
 Value pooledSamples(PrimBuilder &b, Value x, Value images, const Samples &y, const Samples &w,
                     int64_t height, int64_t width, K kind) {
-  // [R, rows of samples, columns of samples]
-  Dims places = {b.dim(images, 0), b.dim(y.position, 1), b.dim(w.position, 1)};
+  // [1, R, rows of samples, columns of samples]: images are one axis more of what is sampled, since
+  // one for each region would be copied.
+  Dims all = {b.dim(1), b.dim(images, 0), b.dim(y.position, 1), b.dim(w.position, 1)};
+  Dims places(llvm::drop_begin(all));
   auto spread = [&](Value v, int64_t axis) {
     return b.broadcastTo(b.unsqueeze(v, {axis}), places);
   };
+  auto spreadToAll = [&](Value v, int64_t axis) {
+    return b.broadcastTo(b.unsqueeze(v, {0, axis}), all);
+  };
+  Value image =
+      b.broadcastTo(b.unsqueeze(b.cast(images, b.builder().getI64Type()), {0, 2, 3}), all);
   SmallVector<SmallVector<SampleTap>> taps = {
-      linearTaps(b, spread(y.position, 2), b.dim(x, 2), false),
-      linearTaps(b, spread(w.position, 1), b.dim(x, 3), false)};
+      {{image, b.scalar(1, b.elem(x))}},
+      linearTaps(b, spreadToAll(y.position, 3), b.dim(x, 2), false),
+      linearTaps(b, spreadToAll(w.position, 2), b.dim(x, 3), false)};
   requireInRange(b, images, b.dim(x, 0), IndexRange::positions);
-  Value samples = sampleAt(b, b.take(x, images, 0), taps, kind);
+  Value pictures = b.unsqueeze(b.transpose(x, {1, 0, 2, 3}), {0});
+  Value samples = b.transpose(b.squeeze(sampleAt(b, pictures, taps, kind), {0}), {1, 0, 2, 3});
   Value used = b.unsqueeze(b.binary<prim::AndOp>(spread(y.used, 2), spread(w.used, 1)), {1});
   double neutral = kind == K::sum ? 0 : -std::numeric_limits<double>::infinity();
   samples = b.select(used, samples, b.scalar(neutral, b.elem(x)));

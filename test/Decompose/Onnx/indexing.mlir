@@ -69,3 +69,15 @@ func.func @cache_of_other_heads(%cache: tensor<2x3x8x4xf32>, %update: tensor<2x?
   %0 = graph.node "onnx" "TensorScatter"(%cache, %update) {version = 24 : i64} : (tensor<2x3x8x4xf32>, tensor<2x?x1x4xf32>) -> tensor<2x3x8x4xf32>
   return %0 : tensor<2x3x8x4xf32>
 }
+
+// Regions are sampled among all images at once: none has a copy of its own.
+// CHECK-LABEL: func @regions
+// CHECK-NOT: prim.take %arg0
+// CHECK: %[[X:.*]] = prim.transpose %arg0 [1, 0, 2, 3]
+// CHECK: prim.reshape %[[X]] {{.*}} : (tensor<3x2x8x8xf32>) -> tensor<1x3x128xf32>
+// CHECK-NOT: tensor<5x3x8x8xf32>
+// CHECK: return
+func.func @regions(%x: tensor<2x3x8x8xf32>, %r: tensor<5x4xf32>, %i: tensor<5xi64>) -> tensor<5x3x2x2xf32> {
+  %0 = graph.node "onnx" "RoiAlign"(%x, %r, %i) {attrs = {sampling_ratio = 2 : i64, output_height = 2 : i64, output_width = 2 : i64}, version = 22 : i64} : (tensor<2x3x8x8xf32>, tensor<5x4xf32>, tensor<5xi64>) -> tensor<5x3x2x2xf32>
+  return %0 : tensor<5x3x2x2xf32>
+}
