@@ -42,7 +42,10 @@ public:
     FourierKernels has{4096, 512, 1, /*convolves=*/false, /*mirrors=*/true};
     passes.addPass(createFourierLinesPass(&weights, has));
     // A block has a matrix, and a thread a row of it.
-    passes.addPass(createMatrixLoopsPass(GpuArch::threads));
+    passes.addPass(
+        createMatrixLoopsPass(GpuArch::threads, [devices = target().devices](Operation *factor) {
+          return hasSpectralKernel(factor, devices);
+        }));
   }
   void addAxisOrderPasses(OpPassManager &passes) const override {
     // Strips of planes read memory in short pieces: of more, two transposes cost less.

@@ -177,3 +177,21 @@ func.func @reflections(%x: tensor<256x256xf32>, %y: tensor<200x64x64xf32>) {
   } -> tensor<200x64x64xf32>, tensor<200x64xf32>
   return
 }
+
+// Four lanes of a warp turn a pair of columns of 16 rows; a thread has a square of two pairs' elements of a symmetric matrix.
+// CHECK-LABEL: @spectra
+// CHECK: <form = line, threads = 32, vectors = 4, row_threads = 32, depth = 8, shared_bytes = {{[0-9]+}}, index_bits = 32, resident = 1>
+// CHECK: <form = line, threads = 1024, row_threads = 1024, depth = 8, shared_bytes = {{[0-9]+}}, index_bits = 32, resident = 1>
+func.func @spectra(%x: tensor<64x16x12xf64>, %y: tensor<64x64xf64>) {
+  %0:5 = kernel.launch special "svd" ins(%x : tensor<64x16x12xf64>) sizes() {
+  ^bb0(%a: tensor<64x16x12xf64>):
+    %b:5 = prim.svd %a {vectors = false} : (tensor<64x16x12xf64>) -> (tensor<64x16x12xf64>, tensor<64x12x16xf64>, tensor<64x12xf64>, tensor<64x12x12xf64>, tensor<64x16x8xf64>)
+    kernel.yield %b#0, %b#1, %b#2, %b#3, %b#4 : tensor<64x16x12xf64>, tensor<64x12x16xf64>, tensor<64x12xf64>, tensor<64x12x12xf64>, tensor<64x16x8xf64>
+  } -> tensor<64x16x12xf64>, tensor<64x12x16xf64>, tensor<64x12xf64>, tensor<64x12x12xf64>, tensor<64x16x8xf64>
+  %1:3 = kernel.launch special "symmetric_eigen" ins(%y : tensor<64x64xf64>) sizes() {
+  ^bb0(%a: tensor<64x64xf64>):
+    %b:3 = prim.symmetric_eigen %a {vectors = true} : (tensor<64x64xf64>) -> (tensor<64x64xf64>, tensor<64xf64>, tensor<64x8xf64>)
+    kernel.yield %b#0, %b#1, %b#2 : tensor<64x64xf64>, tensor<64xf64>, tensor<64x8xf64>
+  } -> tensor<64x64xf64>, tensor<64xf64>, tensor<64x8xf64>
+  return
+}

@@ -140,6 +140,9 @@ def norms():
         for what in ("mean", "amax", "var", "logsumexp"):
             more(f"{what}/9x21x33x57/{''.join(map(str, axes))}", lambda x, f=getattr(torch, what), a=axes: f(x,
                  dim=a), (9, 21, 33, 57))
+    for n, c, side in ((8, 64, 56), (64, 2048, 7)):
+        more(f"batch_norm_backward/{n}x{c}x{side}", lambda g, x, w, m, r: torch.ops.aten.native_batch_norm_backward(
+             g, x, w, None, None, m, r.abs() + 1, True, 1e-5, [True, True, True]), *[(n, c, side, side)] * 2, *[(c,)] * 3)
     more("weight_norm", lambda v, g: torch._weight_norm(v, g, 0), (256, 64, 3, 3), (256, 1, 1, 1))
     more("standardize", lambda x: (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 1e-5), (3000, 67))
     more("nanmean", lambda x: x.nanmean(1), (999, 301))
@@ -210,6 +213,7 @@ def writes():
     for length in (9, 30, 64):
         more(f"median/20000x{length}", lambda x: x.median(1), (20000, length), places=1)
         more(f"sort/20000x{length}", lambda x: torch.sort(x, dim=1, stable=True), (20000, length), places=1)
+    more("sort/200000x9", lambda x: torch.sort(x, dim=1, stable=True), (200000, 9), places=1)
     more("msort", torch.msort, (301, 999))
     more("topk/65536x4", lambda x: x.topk(2, 1), (65536, 4), places=1)
     more("topk/20000x10", lambda x: x.topk(3, 1), (20000, 10), places=1)
@@ -319,6 +323,10 @@ def matrices():
     more("einsum/transpose", lambda x: torch.einsum("bij->bji", x).contiguous(), (30, 77, 99))
     more("cross/middle", lambda x, y: torch.linalg.cross(x, y, dim=1), (999, 3, 33), (999, 3, 33))
     more("multi_dot", lambda x, y, z: torch.linalg.multi_dot([x, y, z]), (99, 10), (10, 101), (101, 5))
+    for b, n, m in ((64, 16, 12), (1, 64, 64), (500, 3, 3)):
+        more(f"svdvals/{b}x{n}x{m}", torch.linalg.svdvals, (b, n, m))
+    for b, n in ((100, 12), (8, 32), (2000, 3)):
+        more(f"eigvalsh/{b}x{n}", torch.linalg.eigvalsh, lambda b=b, n=n: positive(b, n))
     more("matrix_exp", torch.matrix_exp, lambda: random(8, 16, 16) / 8)
     more("vecdot", torch.linalg.vecdot, (999, 65), (999, 65))
 
@@ -331,6 +339,7 @@ def spectra():
         more(f"irfft/{n}", lambda x, n=n: torch.fft.irfft(torch.view_as_complex(x), n), (rows, n // 2 + 1, 2))
     more("fft2/60x60", lambda x: torch.view_as_real(torch.fft.fft2(x)), (8, 60, 60))
     more("fft/axis0", lambda x: torch.view_as_real(torch.fft.rfft(x, dim=0)), (128, 301))
+    more("fft/axis0/1024", lambda x: torch.view_as_real(torch.fft.fft(x, dim=0)), (1024, 300))
     more("ifftshift", lambda x: torch.fft.ifftshift(x), (301, 302))
     for n, hop in ((512, 128), (400, 100), (1024, 512)):
         more(f"stft/{n}", lambda x, n=n, h=hop: torch.view_as_real(torch.stft(x, n, h, window=torch.hann_window(n),

@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/Error.h"
+#include <functional>
 
 namespace tcc {
 class WeightTable;
@@ -36,7 +37,9 @@ struct FourierKernels {
 std::unique_ptr<mlir::Pass> createFourierLinesPass(WeightTable *weights, FourierKernels has);
 
 /// tcc-decompose-matrix-loops: factors of matrices as loops of primitives, but for those of known
-/// extents and up to `mostRows` rows, half as many of f64, for which the target has kernels.
-std::unique_ptr<mlir::Pass> createMatrixLoopsPass(int64_t mostRows);
+/// extents and up to `mostRows` rows, half as many of f64, for which the target has kernels; so too
+/// eigenvalues and singular values for which `hasSpectral` does not hold.
+std::unique_ptr<mlir::Pass>
+createMatrixLoopsPass(int64_t mostRows, std::function<bool(mlir::Operation *)> hasSpectral = {});
 
 } // namespace tcc

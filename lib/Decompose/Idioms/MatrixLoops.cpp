@@ -212,7 +212,10 @@ namespace {
 
 class MatrixLoopsPass : public tcc::impl::MatrixLoopsPassBase<MatrixLoopsPass> {
 public:
-  explicit MatrixLoopsPass(int64_t most) { mostRows = most; }
+  MatrixLoopsPass(int64_t most, std::function<bool(Operation *)> hasSpectral)
+      : hasSpectral(std::move(hasSpectral)) {
+    mostRows = most;
+  }
 
   void runOnOperation() override {
     SmallVector<Operation *> all;
@@ -238,17 +241,20 @@ public:
 private:
   bool hasKernel(Operation *op) const {
     if (isa<prim::SymmetricEigenOp, prim::SvdOp>(op))
-      return false;
+      return hasSpectral && hasSpectral(op);
     auto known = [&](Type type) { return cast<RankedTensorType>(type).hasStaticShape(); };
     auto x = cast<RankedTensorType>(op->getResult(0).getType());
     int64_t fits = x.getElementType().isF64() ? mostRows / 2 : mostRows.getValue();
     return llvm::all_of(op->getOperandTypes(), known) && known(x) &&
            x.getShape().drop_back().back() <= fits;
   }
+
+  std::function<bool(Operation *)> hasSpectral;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> tcc::createMatrixLoopsPass(int64_t mostRows) {
-  return std::make_unique<MatrixLoopsPass>(mostRows);
+std::unique_ptr<Pass> tcc::createMatrixLoopsPass(int64_t mostRows,
+                                                 std::function<bool(Operation *)> hasSpectral) {
+  return std::make_unique<MatrixLoopsPass>(mostRows, std::move(hasSpectral));
 }

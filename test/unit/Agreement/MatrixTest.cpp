@@ -1,6 +1,7 @@
 // Factors of matrices and Fourier transforms: kernels in blocks and lanes beside the interpreter's
 // textbook loops, for extents that end within a block and for several CPUs.
 #include "../../RandomTensor.h"
+#include "../../SpectralCheck.h"
 #include "PrimProgram.h"
 #include "mlir/Parser/Parser.h"
 #include <catch2/catch.hpp>
@@ -223,62 +224,7 @@ TEST_CASE("a matrix that is not positive definite shows on the diagonal", "[long
     CHECK((i < 21 ? l[i * 41] == 2 : i > 21 || !(l[i * 41] > 0)));
 }
 
-/// The largest element of rows rows^T less the unit matrix.
-static double skewOf(const double *rows, int64_t count, int64_t length) {
-  double worst = 0;
-  for (int64_t i = 0; i < count; ++i)
-    for (int64_t j = 0; j < count; ++j) {
-      double sum = i == j ? -1 : 0;
-      for (int64_t k = 0; k < length; ++k)
-        sum += rows[i * length + k] * rows[j * length + k];
-      worst = std::max(worst, std::abs(sum));
-    }
-  return worst;
-}
-
-/// The largest element of left^T diag(values) right less x, n by m.
-static double restOf(const double *left, const double *values, const double *right, int64_t count,
-                     const double *x, int64_t n, int64_t m) {
-  double worst = 0;
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t j = 0; j < m; ++j) {
-      double sum = -x[i * m + j];
-      for (int64_t k = 0; k < count; ++k)
-        sum += left[k * n + i] * values[k] * right[k * m + j];
-      worst = std::max(worst, std::abs(sum));
-    }
-  return worst;
-}
-
-/// Matrices n by m that are hard in their own ways: of any numbers, of few ranks, diagonal, with
-/// numbers of many sizes, 0, and so small and so large that squares are no numbers.
-static std::vector<double> hardMatrices(int64_t n, int64_t m, bool symmetric, int64_t &count) {
-  std::mt19937 engine(n * 100 + m);
-  std::normal_distribution<double> normal;
-  std::vector<double> all;
-  count = 8;
-  for (int64_t kind = 0; kind < count; ++kind) {
-    std::vector<double> x(n * m), p(n), q(m);
-    for (auto *numbers : {&p, &q})
-      llvm::for_each(*numbers, [&](double &v) { v = normal(engine); });
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j < m; ++j) {
-        double any = normal(engine), diagonal = i == j ? any : 0;
-        double size = std::pow(10.0, -static_cast<double>(i + j));
-        const double kinds[] = {any, p[i] * q[j],  diagonal,     any * size,
-                                0,   any * 1e-200, any * 1e+200, i == j ? 1 : 1e-9 * any};
-        x[i * m + j] = kinds[kind];
-      }
-    for (int64_t i = 0; symmetric && i < n; ++i)
-      for (int64_t j = 0; j < i; ++j)
-        x[i * m + j] = x[j * m + i];
-    all.insert(all.end(), x.begin(), x.end());
-  }
-  return all;
-}
-
 TEST_CASE("eigenvalues and singular values of hard matrices", "[long]") {
-  constexpr double kUnit = 0x1p-53;
   for (const std::string &cpu : runnableCpus())
     for (auto [n, m] :
          {std::pair(1, 1), {2, 2}, {3, 2}, {9, 9}, {17, 5}, {33, 33}, {40, 1}, {70, 61}})
@@ -288,49 +234,18 @@ TEST_CASE("eigenvalues and singular values of hard matrices", "[long]") {
         DYNAMIC_SECTION(cpu << " " << n << " x " << m << " " << symmetric) {
           int64_t count = 0;
           std::vector<double> x = hardMatrices(n, m, symmetric, count);
-          std::string in = typeText({count, n, m}, "f64"), square = typeText({count, m, m}, "f64"),
-                      across = typeText({count, m, n}, "f64"), values = typeText({count, m}, "f64"),
-                      room = typeText({count, n, 8}, "f64");
-          std::string types =
-              symmetric ? in + ", " + values + ", " + room
-                        : in + ", " + across + ", " + values + ", " + square + ", " + room;
-          std::string name = symmetric ? "symmetric_eigen" : "svd";
-          unsigned at = symmetric ? 1 : 2, results = symmetric ? 3 : 5;
+          SpectralText text(count, n, m, symmetric);
           Tensor input = Tensor::ofReals(DType::F64, {count, n, m}, x);
-          for (std::string flag : {"true", "false"}) {
-            auto module = parsed("%x: " + in,
-                                 "prim." + name + " %x {vectors = " + flag + "} : (" + in +
-                                     ") -> (" + types + ")",
-                                 results, types);
+          for (bool vectors : {true, false}) {
+            auto module = parsed("%x: " + text.in, text.op(vectors), text.results(), text.types);
             REQUIRE(module);
             Outputs want = interpreted(*module, input);
             llvm::Expected<Outputs> got = compiled(*module, input, cpu);
             if (!got)
               FAIL(llvm::toString(got.takeError()));
-            for (Outputs *outputs : {&want, &*got}) {
-              std::vector<double> found = (*outputs)[at].reals(), first = want[at].reals();
-              std::vector<double> left = (*outputs)[symmetric ? 0 : 1].reals(),
-                                  right = (*outputs)[symmetric ? 0 : 3].reals();
-              for (int64_t b = 0; b < count; ++b) {
-                double most = 0;
-                for (int64_t i = 0; i < m; ++i)
-                  most = std::max(most, std::abs(first[b * m + i]));
-                INFO("matrix " << b);
-                for (int64_t i = 0; i < m; ++i) {
-                  CHECK(std::abs(found[b * m + i] - first[b * m + i]) <= 40 * n * kUnit * most);
-                  double own = found[b * m + i],
-                         before = found[b * m + std::max<int64_t>(i - 1, 0)];
-                  CHECK((symmetric ? own >= before : own <= before && own >= 0));
-                }
-                if (flag == "false")
-                  continue;
-                const double *l = left.data() + b * m * n, *r = right.data() + b * m * m;
-                CHECK(skewOf(l, m, n) < 40 * n * kUnit);
-                CHECK(skewOf(r, m, m) < 40 * n * kUnit);
-                CHECK(restOf(l, found.data() + b * m, r, m, x.data() + b * n * m, n, m) <=
-                      40 * n * kUnit * most);
-              }
-            }
+            std::vector<double> values = want[symmetric ? 1 : 2].reals();
+            for (const Outputs *outputs : {&want, &*got})
+              checkSpectral(*outputs, values, x, count, n, m, symmetric, vectors);
           }
         }
       }

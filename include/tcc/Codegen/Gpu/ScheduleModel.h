@@ -38,6 +38,9 @@ private:
   GpuTarget target;
 };
 
+/// Whether a block of each of these GPUs has room for a matrix of prim.symmetric_eigen or prim.svd.
+bool hasSpectralKernel(mlir::Operation *factor, const GpuTarget &target);
+
 /// tcc-schedule-recurrences: see lib/Codegen/Gpu/Recurrence/RecurrenceLaunch.cpp.
 std::unique_ptr<mlir::Pass> createRecurrenceLaunchesPass(GpuTarget target);
 

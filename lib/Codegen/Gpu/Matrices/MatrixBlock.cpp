@@ -9,6 +9,9 @@
 // factor for all rows, a warp goes from rows to rows, and reads of several rows are under way at
 // once.
 //
+// What turns all columns against each other, eigenvalues and singular values, has the matrix in
+// shared memory, if it has room there (Jacobi.h).
+//
 //===----------------------------------------------------------------------===//
 #include "MatrixBlock.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,6 +19,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Codegen/Common/LineKernel.h"
+#include "tcc/Codegen/Gpu/ScheduleModel.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -32,6 +36,37 @@ static int64_t bytesOf(const Room &room) {
   return all;
 }
 
+static Room roomOfSpectral(Operation *op) {
+  ArrayRef<int64_t> extents = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+  int64_t n = extents.drop_back().back(), m = extents.back();
+  if (auto svd = dyn_cast<prim::SvdOp>(op))
+    return roomOfSingular(n, m, svd.getVectors());
+  return roomOfSymmetric(n, cast<prim::SymmetricEigenOp>(op).getVectors());
+}
+
+bool codegen::hasSpectralKernel(Operation *op, const GpuTarget &target) {
+  auto x = cast<RankedTensorType>(op->getOperand(0).getType());
+  if (!x.hasStaticShape() || !x.getNumElements())
+    return false;
+  return llvm::all_of(target.codes, [&](const GpuCode &code) {
+    return bytesOf(roomOfSpectral(op)) <= code.arch->sharedBytes;
+  });
+}
+
+/// Eigenvalues and singular values: threads enough for what a round of rotations turns at once.
+static void scheduleSpectral(ScheduleChoice &s, Operation *op, int64_t n, int64_t m) {
+  constexpr int64_t kMost = GpuArch::threads;
+  int64_t pairs = int64_t(llvm::divideCeil(m, 2)), threads = std::min(pairs * pairs, kMost);
+  s.vectors = 1;
+  if (isa<prim::SvdOp>(op)) {
+    s.vectors = lanesOfPair(n, m);
+    threads = pairs * s.vectors;
+  }
+  s.threads = unsigned(llvm::alignTo(std::max<int64_t>(threads, 1), GpuArch::warp));
+  s.rowThreads = s.threads;
+  s.sharedBytes = unsigned(bytesOf(roomOfSpectral(op)));
+}
+
 void device::scheduleMatrices(ScheduleChoice &s, Operation *op, const GpuArch &arch) {
   constexpr int64_t kMany = 512; // rows from which on panels are half as wide
   auto x = cast<RankedTensorType>(op->getResult(0).getType());
@@ -43,6 +78,8 @@ void device::scheduleMatrices(ScheduleChoice &s, Operation *op, const GpuArch &a
   s.form = Form::Line;
   s.resident = 1; // ptxas would rather spill than have fewer blocks
   s.depth = unsigned((n > kMany ? 32 : 64) / bytes);
+  if (isa<prim::SymmetricEigenOp, prim::SvdOp>(op))
+    return scheduleSpectral(s, op, n, m);
   s.threads = ofRows;
   s.vectors = 1;
   // Of columns that a warp has in registers as a whole.
@@ -108,7 +145,9 @@ void device::emitMatrixKernel(KernelFrame &f) {
       .Case([&](prim::CholeskyOp cholesky) { emitCholesky(m, cholesky); })
       .Case([&](prim::TriangularSolveOp solve) { emitTriangularSolve(m, solve); })
       .Case([&](prim::QrOp qr) { m.isShared() ? emitSharedQr(m, qr) : emitQr(m, qr); })
-      .Case([&](prim::ReflectOp reflect) { emitReflect(m, reflect); });
+      .Case([&](prim::ReflectOp reflect) { emitReflect(m, reflect); })
+      .Case([&](prim::SymmetricEigenOp eigen) { emitSymmetric(m, eigen); })
+      .Case([&](prim::SvdOp svd) { emitSingular(m, svd); });
 }
 
 MatrixBlock::MatrixBlock(KernelFrame &f, Operation *op) : f(f), b(f.b) {
@@ -241,6 +280,10 @@ void MatrixBlock::putInColumn(Value v, unsigned result, Value i) {
   Coords coords(batch);
   coords.push_back(Coord::uniform(i));
   f.e.store(f.results[result], coords, v);
+}
+
+void MatrixBlock::putInMatrix(Value v, unsigned result, Value i, Value j) {
+  f.e.store(f.results[result], at(i, j), v);
 }
 
 void MatrixBlock::copy(Value x) {

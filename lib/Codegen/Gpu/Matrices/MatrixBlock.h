@@ -46,6 +46,8 @@ public:
   mlir::Value element(mlir::Value i, mlir::Value j);
   void putElement(mlir::Value v, mlir::Value i, mlir::Value j);
   void putInColumn(mlir::Value v, unsigned result, mlir::Value i);
+  /// The same of a result that is a matrix.
+  void putInMatrix(mlir::Value v, unsigned result, mlir::Value i, mlir::Value j);
   /// Result 0 becomes `x`, by all threads.
   void copy(mlir::Value x);
 
@@ -84,6 +86,9 @@ Reflection reflectionOf(MatrixBlock &m, mlir::Value at, llvm::ArrayRef<mlir::Val
 llvm::SmallVector<mlir::Value> reflected(MatrixBlock &m, llvm::ArrayRef<mlir::Value> v,
                                          mlir::Value factor, llvm::ArrayRef<mlir::Value> columns);
 
+/// The power of two of a number's exponent, short of the least and the largest, and its inverse.
+std::pair<mlir::Value, mlir::Value> powersOf(MatrixBlock &m, mlir::Value number);
+
 /// Factors of reflections that there are none of become 0.
 void clearFactors(MatrixBlock &m);
 
@@ -111,5 +116,10 @@ bool sharesColumns(ScheduleChoice &choice, prim::QrOp op, const GpuArch &arch);
 Room roomOfSharedQr(int64_t rows, int64_t reflections);
 void emitReflect(MatrixBlock &m, prim::ReflectOp op);
 Room roomOfReflections(int64_t rows, int64_t width, int64_t bytes);
+void emitSymmetric(MatrixBlock &m, prim::SymmetricEigenOp op);
+Room roomOfSymmetric(int64_t rows, bool vectors);
+void emitSingular(MatrixBlock &m, prim::SvdOp op);
+Room roomOfSingular(int64_t rows, int64_t columns, bool vectors);
+unsigned lanesOfPair(int64_t rows, int64_t columns); ///< of columns that turn
 
 } // namespace tcc::codegen::device

@@ -78,8 +78,7 @@ SmallVector<Value> device::reflected(MatrixBlock &m, ArrayRef<Value> v, Value fa
   return results;
 }
 
-/// The power of two of a number's exponent, short of the least and the largest, and its inverse.
-static std::pair<Value, Value> powersOf(MatrixBlock &m, Value number) {
+std::pair<Value, Value> device::powersOf(MatrixBlock &m, Value number) {
   ImplicitLocOpBuilder &b = m.b;
   auto type = cast<FloatType>(m.type);
   int64_t mantissa = type.getFPMantissaWidth() - 1;
