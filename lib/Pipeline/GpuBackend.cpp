@@ -38,8 +38,9 @@ public:
   StringRef name() const override { return "cuda"; }
   llvm::Error accepts(kernel::LaunchOp launch) const override;
   void addDecomposePasses(OpPassManager &passes, WeightTable &weights) const override {
-    // Several lines beside each other fit shared memory up to 512 numbers.
-    FourierKernels has{4096, 512, 1, /*convolves=*/false, /*mirrors=*/true};
+    // Several lines beside each other fit shared memory up to 512 numbers, and half as many of
+    // twice as long ones, which blocks for all multiprocessors make worth it.
+    FourierKernels has{4096, 512, 1, /*convolves=*/false, /*mirrors=*/true, 1024, 264};
     passes.addPass(createFourierLinesPass(&weights, has));
     // A block has a matrix, and a thread a row of it.
     passes.addPass(

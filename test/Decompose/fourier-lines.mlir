@@ -2,6 +2,7 @@
 // RUN: tcc-opt %s -tcc-decompose-fourier-lines='longest=1024 longest-together=512 fewest-lines=16' | FileCheck %s
 // RUN: tcc-opt %s -tcc-decompose-fourier-lines='longest=1024 convolves=false longest-together=512 fewest-lines=1' | FileCheck %s --check-prefix=STAGES
 // RUN: tcc-opt %s -tcc-decompose-fourier-lines='longest=64 convolves=false longest-together=64 fewest-lines=1 mirrors=true' | FileCheck %s --check-prefix=MIRRORS
+// RUN: tcc-opt %s -tcc-decompose-fourier-lines='longest=1024 longest-together=512 fewest-lines=1 longest-of-many=1024 many-lines=40' | FileCheck %s --check-prefix=OFMANY
 
 // Many lines of a length with small factors have a kernel; without kernels they are a product,
 // real ones with half of the columns.
@@ -33,7 +34,15 @@ func.func @line(%x: tensor<1x1000xf32>, %y: tensor<2x509xf32>) -> (tensor<1x501x
   return %0#0, %1#0 : tensor<1x501xf32>, tensor<2x255xf32>
 }
 
-// Along another axis they are turned.
+// Along another axis they are turned, unless there are as many as a kernel wants of so long ones.
+// OFMANY-LABEL: func @turned
+// OFMANY-NEXT: prim.fourier %{{.*}} axis 0 {inverse = true}
+// OFMANY-NEXT: return
+// OFMANY-LABEL: func @turned_few
+// OFMANY: prim.transpose
+// OFMANY: prim.fourier %{{.*}} axis 1
+// OFMANY-LABEL: func @turned_open
+// OFMANY: prim.transpose
 // CHECK-LABEL: func @turned
 // CHECK: prim.transpose %{{.*}} [1, 0] : (tensor<1000x40xf32>) -> tensor<40x1000xf32>
 // CHECK: prim.fourier %{{.*}} axis 1 {inverse = true} : (tensor<40x1000xf32>, tensor<40x1000xf32>) -> (tensor<40x1000xf32>, tensor<40x1000xf32>)
@@ -41,6 +50,14 @@ func.func @line(%x: tensor<1x1000xf32>, %y: tensor<2x509xf32>) -> (tensor<1x501x
 func.func @turned(%re: tensor<1000x40xf32>, %im: tensor<1000x40xf32>) -> tensor<1000x40xf32> {
   %0:2 = prim.fourier %re, %im axis 0 {inverse = true} : (tensor<1000x40xf32>, tensor<1000x40xf32>) -> (tensor<1000x40xf32>, tensor<1000x40xf32>)
   return %0#0 : tensor<1000x40xf32>
+}
+func.func @turned_few(%re: tensor<1000x39xf32>, %im: tensor<1000x39xf32>) -> tensor<1000x39xf32> {
+  %0:2 = prim.fourier %re, %im axis 0 {inverse = true} : (tensor<1000x39xf32>, tensor<1000x39xf32>) -> (tensor<1000x39xf32>, tensor<1000x39xf32>)
+  return %0#0 : tensor<1000x39xf32>
+}
+func.func @turned_open(%re: tensor<1000x?xf32>, %im: tensor<1000x?xf32>) -> tensor<1000x?xf32> {
+  %0:2 = prim.fourier %re, %im axis 0 {inverse = true} : (tensor<1000x?xf32>, tensor<1000x?xf32>) -> (tensor<1000x?xf32>, tensor<1000x?xf32>)
+  return %0#0 : tensor<1000x?xf32>
 }
 
 // A longer line is a matrix of 64 columns, half of whose rows are transformed.

@@ -31,6 +31,8 @@ struct FourierKernels {
   bool convolves = true; ///< lines of large prime factors, if their convolution is not too long
   bool mirrors =
       false; ///< rows are computed where they are read, those that follow from others too
+  int64_t longestOfMany = 0; ///< likewise along any axis, where there are `manyLines` at least
+  int64_t manyLines = 0;
 };
 /// tcc-decompose-fourier-lines: others in steps of these, or as products with `weights`, which
 /// outlives the pass.

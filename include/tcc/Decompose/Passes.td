@@ -64,7 +64,9 @@ def FourierLinesPass : Tcc_Pass<"tcc-decompose-fourier-lines"> {
     Option<"convolves", "convolves", "bool", "true", "whether these may have large prime factors, as convolutions that are no longer">,
     Option<"longestTogether", "longest-together", "int64_t", "0", "the longest of many lines along any axis">,
     Option<"fewestLines", "fewest-lines", "int64_t", "0", "how many lines these are at least">,
-    Option<"mirrors", "mirrors", "bool", "false", "whether kernels compute what they read, as rows of real lines that follow from others">
+    Option<"mirrors", "mirrors", "bool", "false", "whether kernels compute what they read, as rows of real lines that follow from others">,
+    Option<"longestOfMany", "longest-of-many", "int64_t", "0", "the longest along any axis of so many lines as manyLines says">,
+    Option<"manyLines", "many-lines", "int64_t", "0", "how many lines these are at least">
   ];
   let dependentDialects = ["::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }

@@ -144,6 +144,8 @@ public:
     longestTogether = has.longestTogether;
     fewestLines = has.fewestLines;
     mirrors = has.mirrors;
+    longestOfMany = has.longestOfMany;
+    manyLines = has.manyLines;
   }
   void runOnOperation() override;
 
@@ -248,10 +250,13 @@ bool FourierLinesPass::hasKernel(prim::FourierOp op) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getRe().getType()).getShape();
   if (llvm::all_of(shape.drop_front(axis + 1), [](int64_t d) { return d == 1; }) && hasMatrix(n))
     return true;
-  if (n > longestTogether || !hasFourierStages(n))
+  bool needsMany = n > longestTogether;
+  if (n > std::max<int64_t>(longestTogether, longestOfMany) || !hasFourierStages(n))
     return false;
-  // Few lines leave lanes empty.
-  int64_t lines = 1, few = fewestLines;
+  // Few lines leave lanes empty, and long ones blocks.
+  int64_t lines = 1, few = needsMany ? manyLines : fewestLines;
+  if (needsMany && llvm::any_of(shape, ShapedType::isDynamic))
+    return false;
   for (auto [i, d] : llvm::enumerate(shape))
     if (static_cast<int64_t>(i) != axis)
       lines = ShapedType::isDynamic(d) ? few : std::min(lines * d, few);

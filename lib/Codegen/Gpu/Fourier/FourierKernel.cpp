@@ -53,6 +53,10 @@ static bool pairsLines(prim::FourierOp op, const GpuArch &arch) {
   int64_t all = volumeOf(x.getShape()), lines = all / x.getDimSize(op.getAxis());
   bool few = all >= 0 && lines <= kBusy * arch.multiprocessors &&
              lines * int64_t(op.getLength()) <= kNumbers * arch.multiprocessors;
+  // Of long ones beside each other a block has many threads for few lines.
+  constexpr int64_t kLong = 512, kMany = 16;
+  bool beside = volumeOf(x.getShape().drop_front(op.getAxis() + 1)) != 1;
+  few |= all >= 0 && beside && op.getLength() > kLong && lines < kMany * arch.multiprocessors;
   return !few && (op.toReal() || storesHalf(op));
 }
 
