@@ -51,11 +51,15 @@
 // is no number or infinite then reaches the results of the groups beside its own. All groups of odd
 // numbers of channels become one that is filled up, where channels are put last.
 //
+// Filters that a run is given or computes (RunTimeFilters.cpp) are put in such an order by a
+// kernel, unless multiplying takes no longer than that. Their groups stay.
+//
 // Products in 32 bits or more stay, unless they have few rows: no matrix unit takes them, and
 // the general form reads either order.
 //
 //===----------------------------------------------------------------------===//
 #include "ConvChannels.h"
+#include "RunTimeFilters.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Support/WeightTable.h"
@@ -84,6 +88,8 @@ public:
 
 private:
   const Weight *weightOf(Value v);
+  /// Whether the filters of `op` can be put in another order, now or in a run.
+  bool areMovable(prim::ConvOp op) { return weightOf(op.getW()) || areOfRun(op); }
   /// `op` as a product of the last axis of `rows` by its filters, which lie as they do.
   void becomeProduct(prim::ConvOp op, Value rows, StringRef suffix);
   /// The weight `v` as what `make` makes of it; equal requests share one.
@@ -251,7 +257,7 @@ static bool isAll(ArrayRef<int64_t> list, int64_t value) {
 
 void KMajorWeights::multiply(prim::ConvOp op) {
   auto w = tensorType(op.getW());
-  if (!weightOf(op.getW()) || !op.getChannelsLast() || op.getGroups() != 1 ||
+  if (!areMovable(op) || !op.getChannelsLast() || op.getGroups() != 1 ||
       !isAll(w.getShape().drop_front(2), 1) || !isAll(op.getStrides(), 1) ||
       !isAll(op.getInputDilation(), 1) || !isAll(op.getLow(), 0) || !isAll(op.getHigh(), 0))
     return;
@@ -262,10 +268,13 @@ void KMajorWeights::becomeProduct(prim::ConvOp op, Value rows, StringRef suffix)
   auto w = tensorType(op.getW());
   int64_t filters = w.getDimSize(0), last = tensorType(rows).getRank() - 1;
   auto type = RankedTensorType::get({filters, w.getNumElements() / filters}, w.getElementType());
-  Value right = derived(op.getW(), suffix, type, [](const Weight &source) {
-    return Weight{source.dtype, {}, source.bytes, source.owner};
-  });
   OpBuilder b(op);
+  Value right = weightOf(op.getW())
+                    ? derived(op.getW(), suffix, type,
+                              [](const Weight &source) {
+                                return Weight{source.dtype, {}, source.bytes, source.owner};
+                              })
+                    : prim::ReshapeOp::create(b, op.getLoc(), type, op.getW(), ValueRange());
   Value dot =
       prim::DotOp::create(b, op.getLoc(), op.getType(), rows, right, ArrayRef<int64_t>(),
                           ArrayRef<int64_t>(), ArrayRef<int64_t>{last}, ArrayRef<int64_t>{1});
@@ -278,7 +287,7 @@ void KMajorWeights::multiplyPatches(prim::ConvOp op) {
   auto x = tensorType(op.getX()), w = tensorType(op.getW());
   ArrayRef<int64_t> window = w.getShape().drop_front(2),
                     image = x.getShape().drop_back().drop_front();
-  if (!weightOf(op.getW()) || !op.getChannelsLast() || op.getGroups() != 1 ||
+  if (!areMovable(op) || !op.getChannelsLast() || op.getGroups() != 1 ||
       !isForMatrixUnits(x.getElementType(), w.getElementType()) || op.getStrides() != window ||
       !isAll(op.getDilations(), 1) || !isAll(op.getInputDilation(), 1) || !isAll(op.getLow(), 0) ||
       !isAll(op.getHigh(), 0))
@@ -330,7 +339,7 @@ static prim::AxisOrderAttr windowFirst(RankedTensorType w) {
 
 bool KMajorWeights::joinPixels(prim::ConvOp op) {
   auto x = tensorType(op.getX()), w = tensorType(op.getW());
-  if (!weightOf(op.getW()) || !op.getChannelsLast() || op.getGroups() != 1 ||
+  if (!areMovable(op) || !op.getChannelsLast() || op.getGroups() != 1 ||
       w.getDimSize(1) > kFewChannels || !isForMatrixUnits(x.getElementType(), w.getElementType()))
     return false;
   std::optional<JoinedPixels> joined = joinedPixels(op);
@@ -342,10 +351,14 @@ bool KMajorWeights::joinPixels(prim::ConvOp op) {
   auto type = RankedTensorType::get(shape, w.getElementType(), windowFirst(w));
   std::string suffix =
       ".pixels" + std::to_string(joined->pixels) + "." + std::to_string(joined->shift);
-  Value filters = derived(op.getW(), suffix, type, [&](const Weight &source) {
-    return ofJoinedPixels(source, w.getShape(), *joined, kFewChannels);
-  });
   OpBuilder b(op);
+  Value filters =
+      weightOf(op.getW())
+          ? derived(op.getW(), suffix, type,
+                    [&](const Weight &source) {
+                      return ofJoinedPixels(source, w.getShape(), *joined, kFewChannels);
+                    })
+          : joinedTaps(b, op.getW(), type, joined->pixels, joined->shift);
   image.back() = kFewChannels * joined->pixels;
   image[image.size() - 2] /= joined->pixels;
   Value pixels = w.getDimSize(1) < kFewChannels ? withChannels(op, kFewChannels) : op.getX();
@@ -366,7 +379,8 @@ bool KMajorWeights::joinPixels(prim::ConvOp op) {
 
 void KMajorWeights::reorder(prim::ConvOp op) {
   auto x = tensorType(op.getX()), w = tensorType(op.getW());
-  if (!weightOf(op.getW()) || !op.getChannelsLast() ||
+  bool isWeight = weightOf(op.getW());
+  if (!(isWeight || areOfRun(op)) || !op.getChannelsLast() ||
       !(isForMatrixUnits(x.getElementType(), w.getElementType()) ||
         x.getElementType() == w.getElementType()))
     return;
@@ -376,7 +390,7 @@ void KMajorWeights::reorder(prim::ConvOp op) {
   // Those of a pixel are copied at once.
   bool fills = op.getGroups() == 1 && taps > 1 && channels < kFewChannels &&
                isForMatrixUnits(x.getElementType(), w.getElementType());
-  int64_t together = groupsTogether(op), ofGroup = filters / int64_t(op.getGroups());
+  int64_t together = isWeight ? groupsTogether(op) : 1, ofGroup = filters / int64_t(op.getGroups());
   int64_t joined = channels * together;
   int64_t whole = together == int64_t(op.getGroups()) ? wholeChannels(op, joined) : joined;
   int64_t filled = fills ? kFewChannels : whole;
@@ -391,10 +405,14 @@ void KMajorWeights::reorder(prim::ConvOp op) {
   std::string suffix = together > 1 ? ".groups" + std::to_string(op.getGroups()) : ".taps";
   if (whole > joined)
     suffix = ".filled" + std::to_string(op.getGroups());
-  op.getWMutable().assign(derived(op.getW(), suffix, type, [&](const Weight &source) {
-    return transposed(source, isDepthwise ? Matrices{filters, taps, filters}
-                                          : Matrices{channels, taps, filled, ofGroup, together});
-  }));
+  OpBuilder b(op);
+  if (isWeight)
+    op.getWMutable().assign(derived(op.getW(), suffix, type, [&](const Weight &source) {
+      return transposed(source, isDepthwise ? Matrices{filters, taps, filters}
+                                            : Matrices{channels, taps, filled, ofGroup, together});
+    }));
+  else
+    op.getWMutable().assign(inOrder(b, op.getW(), type));
   op.setGroups(op.getGroups() / together);
   if (fills)
     op.getXMutable().assign(withChannels(op, filled));

@@ -57,6 +57,7 @@ public:
                        const LayoutChooser &) const override {
     // A warp of the template for few rows has a result alone; blocks share a sum.
     constexpr int64_t kMostRows = 16, kShortest = 16384;
+    passes.addPass(createFilterGradientsPass());
     passes.addPass(createVectorProductsPass({nullptr, kMostRows, kShortest}));
     passes.addPass(createKMajorWeightsPass(&weights));
     passes.addPass(createJoinProductsPass(&weights));

@@ -108,7 +108,7 @@ std::optional<int64_t> staticBytes(Operation *op) {
 /// Whether a constant of `type` can be written.
 bool isWritable(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
-    return prim::dtypeOf(tensor.getElementType()).has_value();
+    return prim::dtypeOf(tensor.getElementType()).has_value() && !prim::layoutOf(tensor);
   return type.isSignlessIntOrIndexOrFloat();
 }
 

@@ -123,6 +123,21 @@ def late_filters():
         wide(f"odd/late/{name}", function, x, w)
 
 
+def filters():
+    """Filters that a run is given, and their gradients."""
+    ones = lambda n, value: [value] * (n - 2)  # noqa: E731
+    for x, w, stride, padding, groups in (((8, 64, 28, 28), (64, 64, 3, 3), 1, 1, 1), ((1, 192, 20, 20), (256, 192, 5, 5), 1, 2, 1),
+                                          ((2, 3, 112, 112), (64, 3, 7, 7), 2, 3, 1), ((8, 128, 14, 14), (256, 128, 1, 1), 1, 0, 1),
+                                          ((1, 64, 7, 7, 7), (64, 64, 3, 3, 3), 1, 1, 1), ((4, 128, 28, 28), (128, 4, 3, 3), 1, 1, 32),
+                                          ((4, 80, 500), (96, 80, 3), 1, 1, 1), ((8, 64, 28, 28), (64, 1, 3, 3), 1, 1, 64)):
+        label = f"{size_name(*x)}-{w[0]}/k{w[2]}s{stride}g{groups}"
+        shape = (x[0], w[0], *((n + 2 * padding - w[2]) // stride + 1 for n in x[2:]))
+        convolve = {3: F.conv1d, 4: F.conv2d, 5: F.conv3d}[len(x)]
+        wide(f"odd/filters/given/{label}", lambda a, b, f=convolve, s=stride, p=padding, g=groups: f(a, b, None, s, p, 1, g), x, w)
+        wide(f"odd/filters/gradients/{label}", lambda y, a, b, n=len(x), s=stride, p=padding, g=groups: torch.ops.aten.convolution_backward(
+            y, a, b, None, ones(n, s), ones(n, p), ones(n, 1), False, ones(n, 0), g, [True, True, False])[:2], shape, x, w)
+
+
 def attentions():
     for b, h, q, k, d in ((1, 3, 33, 65, 24), (2, 5, 127, 127, 40), (1, 7, 200, 513, 56), (1, 1, 1000, 1000, 72), (3, 4, 1, 333, 80),
                           (1, 8, 17, 1025, 96), (1, 2, 257, 257, 160), (1, 4, 100, 100, 256), (16, 3, 49, 49, 32), (2, 9, 5, 5, 33)):
@@ -157,5 +172,5 @@ def recurrent():
     wide("odd/gru/cell", lambda *x: torch.gru_cell(*x), (7, 31), (7, 100), (300, 31), (300, 100))
 
 
-for family in (products, convolutions, late_filters, attentions, recurrent):
+for family in (products, convolutions, late_filters, filters, attentions, recurrent):
     family()

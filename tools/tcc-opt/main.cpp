@@ -122,6 +122,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createWidenBytesPass(&cpu); });
   mlir::registerPass([] { return tcc::createPackWeightsPass(&weights, &cpu); });
   mlir::registerPass([] { return tcc::createGroupedWeightsPass(&weights, &cpu); });
+  mlir::registerPass([] { return tcc::createFilterGradientsPass(); });
   mlir::registerPass([] { return tcc::createKMajorWeightsPass(&weights); });
   mlir::registerPass([] { return tcc::createJoinProductsPass(&weights); });
   mlir::registerPass([] { return tcc::createDeferScalesPass(); });

@@ -70,6 +70,9 @@ std::unique_ptr<mlir::Pass> createPackWeightsPass(WeightTable *weights, const Cp
 /// folded. `weights` and `cpu` outlive the pass.
 std::unique_ptr<mlir::Pass> createGroupedWeightsPass(WeightTable *weights, const CpuTarget *cpu);
 
+/// tcc-layout-filter-gradients: see lib/LayoutAssign/FilterGradients.cpp.
+std::unique_ptr<mlir::Pass> createFilterGradientsPass();
+
 /// tcc-layout-k-major-weights: see lib/LayoutAssign/KMajorWeights.cpp. `weights` outlives the
 /// pass.
 std::unique_ptr<mlir::Pass> createKMajorWeightsPass(WeightTable *weights);

@@ -315,6 +315,53 @@ def GroupedWeightsPass : Tcc_Pass<"tcc-layout-grouped-weights"> {
   }];
 }
 
+def FilterGradientsPass : Tcc_Pass<"tcc-layout-filter-gradients"> {
+  let summary = "Make one product of rows of a filter's gradient";
+  let description = [{
+    A filter's gradient is a product for each tap of its window, each over batch and positions, of operands whose
+    channels lie far apart. With channels last it is one product of two matrices, whose columns are the channels that
+    all taps see; where each channel is a group of its own, sums of columns.
+
+    ```mlir before
+    func.func @f(%g: tensor<4x1x8x6xf32>, %x: tensor<4x8x7xf32>) -> tensor<1x8x8x2xf32> {
+      %0 = prim.slice %x starts [0, 0, 0]() steps [1, 1, 1] sizes() : (tensor<4x8x7xf32>) -> tensor<4x8x6xf32>
+      %1 = prim.reshape %0 sizes() : (tensor<4x8x6xf32>) -> tensor<4x1x8x6xf32>
+      %2 = prim.dot %g, %1 batch [1] x [1] contract [0, 3] x [0, 3] : (tensor<4x1x8x6xf32>, tensor<4x1x8x6xf32>) -> tensor<1x8x8xf32>
+      %3 = prim.reshape %2 sizes() : (tensor<1x8x8xf32>) -> tensor<1x8x8x1xf32>
+      %4 = prim.slice %x starts [0, 0, 1]() steps [1, 1, 1] sizes() : (tensor<4x8x7xf32>) -> tensor<4x8x6xf32>
+      %5 = prim.reshape %4 sizes() : (tensor<4x8x6xf32>) -> tensor<4x1x8x6xf32>
+      %6 = prim.dot %g, %5 batch [1] x [1] contract [0, 3] x [0, 3] : (tensor<4x1x8x6xf32>, tensor<4x1x8x6xf32>) -> tensor<1x8x8xf32>
+      %7 = prim.reshape %6 sizes() : (tensor<1x8x8xf32>) -> tensor<1x8x8x1xf32>
+      %8 = prim.concat %3, %7 axis 3 : (tensor<1x8x8x1xf32>, tensor<1x8x8x1xf32>) -> tensor<1x8x8x2xf32>
+      return %8 : tensor<1x8x8x2xf32>
+    }
+    ```
+    ```mlir after -cse
+    func.func @f(%arg0: tensor<4x1x8x6xf32>, %arg1: tensor<4x8x7xf32>) -> tensor<1x8x8x2xf32> {
+      %0 = prim.reshape %arg0 sizes() : (tensor<4x1x8x6xf32>) -> tensor<4x8x6xf32>
+      %1 = prim.transpose %0 [0, 2, 1] : (tensor<4x8x6xf32>) -> tensor<4x6x8xf32>
+      %2 = prim.reshape %1 sizes() : (tensor<4x6x8xf32>) -> tensor<24x8xf32>
+      %3 = prim.transpose %arg1 [0, 2, 1] : (tensor<4x8x7xf32>) -> tensor<4x7x8xf32>
+      %4 = prim.slice %3 starts [0, 0, 0]() steps [1, 1, 1] sizes() : (tensor<4x7x8xf32>) -> tensor<4x6x8xf32>
+      %5 = prim.reshape %4 sizes() : (tensor<4x6x8xf32>) -> tensor<4x6x1x8xf32>
+      %6 = prim.slice %3 starts [0, 1, 0]() steps [1, 1, 1] sizes() : (tensor<4x7x8xf32>) -> tensor<4x6x8xf32>
+      %7 = prim.reshape %6 sizes() : (tensor<4x6x8xf32>) -> tensor<4x6x1x8xf32>
+      %8 = prim.concat %5, %7 axis 2 : (tensor<4x6x1x8xf32>, tensor<4x6x1x8xf32>) -> tensor<4x6x2x8xf32>
+      %9 = prim.reshape %8 sizes() : (tensor<4x6x2x8xf32>) -> tensor<24x16xf32>
+      %10 = prim.dot %2, %9 batch [] x [] contract [0] x [0] : (tensor<24x8xf32>, tensor<24x16xf32>) -> tensor<8x16xf32>
+      %11 = prim.reshape %10 sizes() : (tensor<8x16xf32>) -> tensor<8x2x8xf32>
+      %12 = prim.transpose %11 [0, 2, 1] : (tensor<8x2x8xf32>) -> tensor<8x8x2xf32>
+      %13 = prim.reshape %12 sizes() : (tensor<8x8x2xf32>) -> tensor<1x8x8x2xf32>
+      return %13 : tensor<1x8x8x2xf32>
+    }
+  }
+    ```
+
+    Runs behind tcc-layout-channels-last and tcc-simplify-absorb-transposes, which would read the operands as they
+    lie again, for targets that copy what each tap sees.
+  }];
+}
+
 def KMajorWeightsPass : Tcc_Pass<"tcc-layout-k-major-weights"> {
   let summary = "Put the weights of products in rows of what each result sums";
   let description = [{

@@ -64,6 +64,23 @@ Value forward(PrimBuilder &b, Value x, Value w, const Convolution &s) {
   return b.conv(x, w, window, s.groups, b.elem(x));
 }
 
+/// The window that leaves what padding was put around the operand out; null where extents are open
+/// or a border is cut.
+std::optional<PrimBuilder::Window> withoutPadding(PrimBuilder &b, PrimBuilder::Window window,
+                                                  const Convolution &s, Value g, Value like) {
+  for (int64_t i = 0; i < s.axes(); ++i) {
+    int64_t from = b.type(g).getDimSize(i + 2), to = b.type(like).getDimSize(i + 2);
+    if (ShapedType::isDynamic(from) || ShapedType::isDynamic(to) || from == 0)
+      return std::nullopt;
+    int64_t full = s.dilation[i] * (s.kernel[i] - 1), widened = (from - 1) * s.stride[i] + 1;
+    window.low[i] = full - s.padding[i];
+    window.high[i] = to - widened + full - window.low[i];
+    if (window.low[i] < 0 || window.high[i] < 0)
+      return std::nullopt;
+  }
+  return window;
+}
+
 /// The gradient of a convolution's operand, with that operand's extents.
 Value backward(PrimBuilder &b, Value g, Value w, const Convolution &s, Value like) {
   PrimBuilder::Window window;
@@ -77,6 +94,8 @@ Value backward(PrimBuilder &b, Value g, Value w, const Convolution &s, Value lik
     window.low.push_back(full);
     window.high.push_back(full + s.stride[i] - 1);
   }
+  if (auto own = withoutPadding(b, window, s, g, like))
+    return widenedConv(b, g, transposedWeight(b, w, s.groups), *own, s.groups, b.elem(g), {});
   Value y = b.conv(g, transposedWeight(b, w, s.groups), window, s.groups, b.elem(g));
   Dims low(b.rank(y), b.dim(0)), high = low;
   for (int64_t i = 0; i < s.axes(); ++i) { // the padding falls off
