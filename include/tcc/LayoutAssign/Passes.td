@@ -354,7 +354,6 @@ def FilterGradientsPass : Tcc_Pass<"tcc-layout-filter-gradients"> {
       %13 = prim.reshape %12 sizes() : (tensor<8x8x2xf32>) -> tensor<1x8x8x2xf32>
       return %13 : tensor<1x8x8x2xf32>
     }
-  }
     ```
 
     Runs behind tcc-layout-channels-last and tcc-simplify-absorb-transposes, which would read the operands as they
