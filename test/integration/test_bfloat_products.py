@@ -48,7 +48,7 @@ class BfloatProducts(ToolTest):
                         np.testing.assert_allclose(z, expected, rtol=2**-8, atol=1e-4 * k)
 
     def test_open_rows(self):
-        """By weights, which a task of many tiles widens before they read them."""
+        """By weights: no row, one, the rest of a tile and many tiles."""
         path, _, _ = self.model(200, 600, 50, "weight")
         model = onnx.load(path)
         for value in (model.graph.input[0], model.graph.output[0]):
