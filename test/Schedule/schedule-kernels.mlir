@@ -72,13 +72,14 @@ func.func @open_pieces(%x: tensor<8x?x64xf32>, %y: tensor<8x?x64xf32>, %n: index
   return
 }
 
-// Parts along an axis are pieces of one line as well; not those of the axes behind it, or with gaps.
+// Parts along an axis are pieces of one line as well; not those of the axes behind it, with gaps, or of
+// what has fewer axes and is repeated along them.
 // CHECK-LABEL: @parts
 // CHECK: {schedule = #cpu.loop_schedule<{{.*}} axis = 1, {{.*}} joined_axes = 2>} -> tensor<8x?x5xf32>
 // CHECK: {schedule = #cpu.loop_schedule<{{.*}} axis = 1, {{.*}} joined_axes = 2>} -> tensor<8x7x15xf32>
 // CHECK-NOT: joined_axes
 // CHECK: return
-func.func @parts(%x: tensor<8x?x5xf32>, %y: tensor<8x7x5x3xf32>, %n: index, %i: index, %m: index) {
+func.func @parts(%x: tensor<8x?x5xf32>, %y: tensor<8x7x5x3xf32>, %w: tensor<3xf32>, %n: index, %i: index, %m: index) {
   %0 = kernel.launch loop "roll" ins(%x, %i, %m : tensor<8x?x5xf32>, index, index) sizes(%n) {
   ^bb0(%a: tensor<8x?x5xf32>, %s: index, %l: index):
     %b = prim.slice %a starts [0, -9223372036854775808, 0](%s) steps [1, 1, 1] sizes(%l) : (tensor<8x?x5xf32>) -> tensor<8x?x5xf32>
@@ -105,6 +106,14 @@ func.func @parts(%x: tensor<8x?x5xf32>, %y: tensor<8x7x5x3xf32>, %n: index, %i: 
     %d = prim.concat %b, %b axis 1 : (tensor<8x?x5xf32>, tensor<8x?x5xf32>) -> tensor<8x?x5xf32>
     kernel.yield %d : tensor<8x?x5xf32>
   } -> tensor<8x?x5xf32>
+  %4 = kernel.launch loop "weights" ins(%w, %y : tensor<3xf32>, tensor<8x7x5x3xf32>) sizes() {
+  ^bb0(%e: tensor<3xf32>, %a: tensor<8x7x5x3xf32>):
+    %b = prim.slice %e starts [1]() steps [1] sizes() : (tensor<3xf32>) -> tensor<1xf32>
+    %c = prim.reshape %b sizes() : (tensor<1xf32>) -> tensor<1x1x1x1xf32>
+    %d = prim.broadcast %c axes [0, 1, 2, 3] sizes() : (tensor<1x1x1x1xf32>) -> tensor<8x1x5x3xf32>
+    %f = prim.concat %d, %a axis 1 : (tensor<8x1x5x3xf32>, tensor<8x7x5x3xf32>) -> tensor<8x8x5x3xf32>
+    kernel.yield %f : tensor<8x8x5x3xf32>
+  } -> tensor<8x8x5x3xf32>
   return
 }
 

@@ -95,9 +95,12 @@ void tcc::codegen::joinPieces(kernel::LaunchOp launch) {
   result.replaceAllUsesExcept(seen, seen);
 }
 
-/// Whether `slice` takes a part along `axis`, and all of the axes behind it.
-static bool isPartAlong(prim::SliceOp slice, int64_t axis) {
+/// Whether `slice` takes a part along the axis of `concat`, and all of the axes behind it.
+static bool isPartOf(prim::ConcatOp concat, prim::SliceOp slice) {
   RankedTensorType from = tensorType(slice.getX()), to = tensorType(slice.getResult());
+  if (to.getRank() != tensorType(concat.getResult()).getRank())
+    return false; // of what becomes a piece further on
+  int64_t axis = concat.getAxis();
   auto behind = [&](auto entries) { return ArrayRef(entries).drop_front(axis + 1); };
   return isa<BlockArgument>(slice.getX()) && slice.getSteps()[axis] == 1 &&
          !ShapedType::isDynamicShape(behind(to.getShape())) &&
@@ -112,14 +115,13 @@ prim::ConcatOp tcc::codegen::openPieces(kernel::LaunchOp launch) {
   auto concat = yield.getValues().front().getDefiningOp<prim::ConcatOp>();
   if (!concat || yield.getValues().size() != 1)
     return nullptr;
-  int64_t axis = concat.getAxis();
-  auto line = tensorType(concat.getResult()).getShape().drop_front(axis);
+  auto line = tensorType(concat.getResult()).getShape().drop_front(concat.getAxis());
   bool hasParts = !body.getOps<prim::SliceOp>().empty(); // others are reshaped around the launch
   if (line.size() < 2 || (!hasParts && !ShapedType::isDynamicShape(line)))
     return nullptr;
   for (Operation &op : body.without_terminator())
     if (auto slice = dyn_cast<prim::SliceOp>(op);
-        &op != concat && (!slice || !isPartAlong(slice, axis)))
+        &op != concat && (!slice || !isPartOf(concat, slice)))
       return nullptr;
   auto isPiece = [](Value v) { return isa<BlockArgument>(v) || v.getDefiningOp<prim::SliceOp>(); };
   return llvm::all_of(concat.getInputs(), isPiece) ? concat : nullptr;
