@@ -525,3 +525,34 @@ func.func @filled(%x: tensor<8x100x3136xbf16>) -> tensor<8x3136x104xbf16> {
   } -> tensor<8x3136x104xbf16>
   return %0 : tensor<8x3136x104xbf16>
 }
+
+// Short axes are one of a tile with those that lie before them: of results, here pixels and phases, and of operands. Where both are
+// short, or an axis would be of both, points are a loop's.
+// CHECK-LABEL: @joined
+// CHECK: sm_90a = <form = transpose, threads = 256, lanes = 8, rows = 64, index_bits = 32>
+// CHECK: sm_90a = <form = transpose, threads = 256, lanes = 8, rows = 64, index_bits = 32>
+// CHECK: sm_90a = <form = loop,
+// CHECK: sm_90a = <form = loop,
+func.func @joined(%x: tensor<8x64x64x2x2x128xbf16>, %y: tensor<4096x8x16xbf16>, %z: tensor<8x64x64x3xbf16>, %v: tensor<4x8x3x7x5xbf16>) {
+  %0 = kernel.launch loop "transpose" ins(%x : tensor<8x64x64x2x2x128xbf16>) sizes() {
+  ^bb0(%a: tensor<8x64x64x2x2x128xbf16>):
+    %t = prim.transpose %a [0, 5, 1, 3, 2, 4] : (tensor<8x64x64x2x2x128xbf16>) -> tensor<8x128x64x2x64x2xbf16>
+    kernel.yield %t : tensor<8x128x64x2x64x2xbf16>
+  } -> tensor<8x128x64x2x64x2xbf16>
+  %1 = kernel.launch loop "transpose" ins(%y : tensor<4096x8x16xbf16>) sizes() {
+  ^bb0(%a: tensor<4096x8x16xbf16>):
+    %t = prim.transpose %a [2, 1, 0] : (tensor<4096x8x16xbf16>) -> tensor<16x8x4096xbf16>
+    kernel.yield %t : tensor<16x8x4096xbf16>
+  } -> tensor<16x8x4096xbf16>
+  %2 = kernel.launch loop "transpose" ins(%z : tensor<8x64x64x3xbf16>) sizes() {
+  ^bb0(%a: tensor<8x64x64x3xbf16>):
+    %t = prim.transpose %a [0, 1, 3, 2] : (tensor<8x64x64x3xbf16>) -> tensor<8x64x3x64xbf16>
+    kernel.yield %t : tensor<8x64x3x64xbf16>
+  } -> tensor<8x64x3x64xbf16>
+  %3 = kernel.launch loop "transpose" ins(%v : tensor<4x8x3x7x5xbf16>) sizes() {
+  ^bb0(%a: tensor<4x8x3x7x5xbf16>):
+    %t = prim.transpose %a [0, 1, 2, 4, 3] : (tensor<4x8x3x7x5xbf16>) -> tensor<4x8x3x5x7xbf16>
+    kernel.yield %t : tensor<4x8x3x5x7xbf16>
+  } -> tensor<4x8x3x5x7xbf16>
+  return
+}

@@ -168,6 +168,67 @@ TEST_CASE("transposes of what is filled up: in vectors, and one by one") {
   }
 }
 
+TEST_CASE("transposes of short axes, which a tile joins") {
+  struct Case {
+    std::vector<int64_t> x, order;
+    unsigned lanes;
+  };
+  std::string types[] = {"bf16", "f32"};
+  // Phases of a transposed convolution, whose lines make whole vectors or not; what operands lie
+  // along.
+  for (const Case &k : {Case{{2, 4, 8, 2, 2, 24}, {0, 5, 1, 3, 2, 4}, 8},
+                        {{2, 3, 5, 3, 3, 40}, {0, 5, 1, 3, 2, 4}, 1},
+                        {{64, 6, 12}, {2, 1, 0}, 8},
+                        {{45, 5, 11}, {2, 1, 0}, 1},
+                        {{3, 5, 9, 4, 2, 12}, {5, 0, 3, 2, 1, 4}, 1}})
+    for (const std::string &type : types) {
+      auto shape = [&](llvm::ArrayRef<int64_t> extents) {
+        std::string text = "tensor<";
+        for (int64_t d : extents)
+          text += std::to_string(d) + "x";
+        return text + type + ">";
+      };
+      std::vector<int64_t> given;
+      std::string order;
+      for (int64_t axis : k.order) {
+        given.push_back(k.x[axis]);
+        order += (order.empty() ? "" : ", ") + std::to_string(axis);
+      }
+      std::string x = shape(k.x), y = shape(given),
+                  c = shape(given.front() == 2 ? given[1] : given[0]);
+      std::string axis = given.front() == 2 ? "1" : "0";
+      std::string text =
+          function("%x: " + x + ", %c: " + c + ", %z: " + y, y,
+                   "%0 = prim.transpose %x [" + order + "] : (" + x + ") -> " + y +
+                       "\n%1 = prim.broadcast %c axes [" + axis + "] sizes() : (" + c + ") -> " +
+                       y + "\n%2 = prim.add %0, %1 : (" + y + ", " + y + ") -> " + y +
+                       "\n%y = prim.mul %2, %z : (" + y + ", " + y + ") -> " + y);
+      CAPTURE(text);
+      auto schedule = scheduleOf(text);
+      CHECK(schedule.getForm() == codegen::device::Form::Transpose);
+      CHECK(schedule.getLanes() == (type == "f32" ? std::min(k.lanes, 4u) : k.lanes));
+      DType d = *parseDType(type);
+      check(text, {random(d, k.x), random(d, {given.front() == 2 ? given[1] : given[0]}),
+                   random(d, given)});
+    }
+}
+
+TEST_CASE("transposes of what is viewed and computed before, and cut") {
+  std::string text =
+      function("%x: tensor<2x9x9x256xbf16>, %c: tensor<64xbf16>", "tensor<2x64x16x16xbf16>", R"(
+    %0 = prim.reshape %x sizes() : (tensor<2x9x9x256xbf16>) -> tensor<2x9x9x2x2x64xbf16>
+    %1 = prim.transpose %0 [0, 1, 3, 2, 4, 5] : (tensor<2x9x9x2x2x64xbf16>) -> tensor<2x9x2x9x2x64xbf16>
+    %2 = prim.reshape %1 sizes() : (tensor<2x9x2x9x2x64xbf16>) -> tensor<2x18x18x64xbf16>
+    %3 = prim.slice %2 starts [0, 1, 1, 0]() steps [1, 1, 1, 1] sizes() : (tensor<2x18x18x64xbf16>) -> tensor<2x16x16x64xbf16>
+    %4 = prim.broadcast %c axes [3] sizes() : (tensor<64xbf16>) -> tensor<2x16x16x64xbf16>
+    %5 = prim.add %3, %4 : (tensor<2x16x16x64xbf16>, tensor<2x16x16x64xbf16>) -> tensor<2x16x16x64xbf16>
+    %y = prim.transpose %5 [0, 3, 1, 2] : (tensor<2x16x16x64xbf16>) -> tensor<2x64x16x16xbf16>)");
+  auto schedule = scheduleOf(text);
+  CHECK(schedule.getForm() == codegen::device::Form::Transpose);
+  CHECK(schedule.getLanes() == 8);
+  check(text, {random(DType::BF16, {2, 9, 9, 256}), random(DType::BF16, {64})});
+}
+
 TEST_CASE("loops: the channels of a pixel are written at once") {
   check(function("%x: tensor<2x3x128x112xf32>", "tensor<2x128x112x4xbf16>", R"(
     %0 = prim.cast %x : (tensor<2x3x128x112xf32>) -> tensor<2x3x128x112xbf16>

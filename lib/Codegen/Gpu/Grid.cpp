@@ -213,10 +213,16 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
       return h.ceilDiv(h.volume(dims), s.getThreads());
     }
     return loopGrid(h, launch, s, dims);
-  case Form::Transpose:
-    for (unsigned axis : {transposedOperand(launch)->axis, unsigned(dims.size()) - 1})
-      dims[axis] = h.ceilDiv(dims[axis], s.getRows());
-    return h.volume(dims);
+  case Form::Transpose: {
+    std::optional<TransposedOperand> operands = transposedOperand(launch);
+    SmallVector<OpFoldResult> blocks;
+    for (const JoinedAxes &group : operands->groups()) {
+      auto axes = llvm::map_to_vector(group, [&](unsigned axis) { return dims[axis]; });
+      OpFoldResult all = h.volume(axes);
+      blocks.push_back(operands->isCut(group) ? h.ceilDiv(all, s.getRows()) : all);
+    }
+    return h.volume(blocks);
+  }
   case Form::Column:
     return h.mul(
         h.ceilDiv(h.volume(dims), int64_t(s.getThreads() / s.getRowThreads()) * s.getLanes()),

@@ -323,8 +323,10 @@ static bool fillsTiles(kernel::LaunchOp launch) {
     return false;
   auto shape = cast<RankedTensorType>(launch.getResultTypes()[0]).getShape();
   int64_t points = 1, places = 1, tile = transposedTile(transposedLanes(launch));
-  for (int64_t extent : {shape[operands->axis], shape.back()}) {
-    if (ShapedType::isDynamic(extent))
+  for (const JoinedAxes &axes : {operands->across, operands->along}) {
+    int64_t extent =
+        volumeOf(llvm::map_to_vector(axes, [&](unsigned axis) { return shape[axis]; }));
+    if (extent < 0)
       continue;
     points *= extent;
     places *= int64_t(llvm::alignTo(extent, tile));

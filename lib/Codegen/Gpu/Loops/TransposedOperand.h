@@ -9,10 +9,18 @@
 
 namespace tcc::codegen::device {
 
-/// The transposes of a loop kernel that lie along another axis than the results.
+/// Axes of the results that are one of a tile, outermost first.
+using JoinedAxes = llvm::SmallVector<unsigned, 2>;
+
+/// What a loop kernel reads at the results' own points that lies along other axes in memory.
 struct TransposedOperand {
-  llvm::SmallVector<prim::TransposeOp, 2> operands;
-  unsigned axis; ///< of the results, along which all of them lie
+  llvm::SmallVector<mlir::Value, 2> operands; ///< transposes, or views that such a one is among
+  JoinedAxes across;                          ///< along which all of them lie
+  JoinedAxes along;                           ///< the results' last ones
+
+  /// All axes of the results, those of a tile together: of blocks each has an index.
+  llvm::SmallVector<JoinedAxes> groups() const;
+  bool isCut(const JoinedAxes &group) const { return group == across || group == along; }
 };
 
 /// Null where there are none, or something else is not at the results' own point.
