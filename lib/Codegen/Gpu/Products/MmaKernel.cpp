@@ -23,9 +23,7 @@
 // sums in scratch memory, and the last one to be done adds them up in order.
 //
 //===----------------------------------------------------------------------===//
-#include "../WordArithmetic.h"
-#include "MmaTile.h"
-#include "Product.h"
+#include "MmaKernel.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -34,74 +32,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
-
-namespace {
-
-class MmaEmitter : WordArithmetic {
-public:
-  MmaEmitter(device::KernelFrame &f, Product product)
-      : WordArithmetic(f), p(std::move(product)), s(f.schedule), t(MmaTile::of(s)),
-        instruction(*MatrixInstruction::of(p.leftElement, p.rightElement)),
-        group(16 / instruction.elementBytes()), depth(8 * group),
-        stages(s.getSharedBytes() / t.stageBytes()) {}
-  void run();
-
-private:
-  /// An operand's part of a stage: lines of k, or for operands that lie the other way lines of
-  /// neighbouring rows or columns for each k.
-  struct Part {
-    OperandSource source;
-    OperandRuns runs;
-    bool left, byInner;
-    unsigned width, offset; ///< rows or columns; bytes in a stage
-    SmallVector<Coords> own;
-    SmallVector<Value> exists; ///< whether it is before the end; null: it is
-
-    unsigned lineBytes(unsigned elementBytes) const {
-      return byInner ? MmaTile::lineBytes : width * elementBytes;
-    }
-  };
-  /// What is read for a later stage and not written yet.
-  struct Held {
-    Value offset, chunk;
-  };
-
-  Value sharedAt(Value offset) { return bytesBehind(shared, offset); }
-
-  Part partOf(bool left);
-  unsigned chunksOfThread(const Part &part) const { return part.width * 8 / t.threads(); }
-  unsigned chunksOfLine(const Part &part) const {
-    return part.lineBytes(instruction.elementBytes()) / 16;
-  }
-  unsigned piecesOfChunk(const Part &part) const { return group / part.runs.lanes; }
-  std::pair<Value, Value> chunkAt(const Part &part, unsigned i);
-  Value swizzled(const Part &part, Value line, Value chunk);
-  SmallVector<Held> fetch(Part &part, Value step, Value stage);
-  void fetchAll(Value step, Value stage, SmallVector<Held> &held);
-  Value evaluated(const Part &part, const ProductOperand &operand);
-  void write(ArrayRef<Held> held);
-
-  Value tileAt(const Part &part, Value stage, unsigned first, unsigned k);
-  SmallVector<Value> loadAcross(const Part &part, Value stage, unsigned first, unsigned k);
-  SmallVector<Value> multiply(Value stage, ValueRange sums);
-  SmallVector<Value> multiplyAll();
-  void store(ValueRange sums);
-  void storeRun(Value row, Value column, ArrayRef<Value> sums);
-
-  Product p;
-  Schedule s;
-  MmaTile t;
-  MatrixInstruction instruction;
-  unsigned group, depth, stages; ///< elements of 16 bytes, of k in a stage
-  Value rows, columns, inner;    ///< extents as one number
-  Coords batch;
-  Value batchNumber, tileNumber, rowTile, columnTile;
-  Value firstStep, endStep, part;
-  Value shared, tid, lane, warpRow, warpColumn; ///< the warp's first ones in the tile
-  SmallVector<Part, 2> parts;                   ///< left, right
-};
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Fetching
@@ -345,60 +275,6 @@ SmallVector<Value> MmaEmitter::multiplyAll() {
   return SmallVector<Value>(loop.getResults().take_front(t.sums()));
 }
 
-//===----------------------------------------------------------------------===//
-// The epilogue
-//===----------------------------------------------------------------------===//
-
-/// What follows the product at neighbouring columns of a row, stored where they are inside.
-void MmaEmitter::storeRun(Value row, Value column, ArrayRef<Value> sums) {
-  bool keepsColumns = llvm::all_of(f.yield().getValues(), [](Value v) {
-    auto transpose = v.getDefiningOp<prim::TransposeOp>();
-    return !transpose ||
-           transpose.getPermutation().back() + 1 == int64_t(transpose.getPermutation().size());
-  });
-  auto last = p.columns.empty() ? std::nullopt : getConstantIntValue(p.columns.back());
-  int64_t extent = keepsColumns ? last.value_or(1) : 1;
-  auto lanes = static_cast<unsigned>(std::min<int64_t>(extent & -extent, sums.size()));
-  bool whole = getConstantIntValue(columns).value_or(1) % t.columns == 0;
-  for (unsigned i = 0; i < sums.size(); i += lanes) {
-    Value first = f.e.addIndex(column, f.e.index(i));
-    auto store = [&] {
-      f.e.setLanes(lanes);
-      Value total = sums[i];
-      if (lanes > 1)
-        total = vector::FromElementsOp::create(b, VectorType::get({lanes}, instruction.sum),
-                                               sums.slice(i, lanes));
-      p.store(f, batchNumber, row, runCoords(f, first, p.columns, lanes), total);
-      f.e.setLanes(1);
-    };
-    whole ? store() : f.when(f.less(first, columns), store);
-  }
-}
-
-void MmaEmitter::store(ValueRange sums) {
-  unsigned down = t.warpRows / 16, across = t.warpColumns / 8;
-  // Tiles of the instruction whose columns are neighbours in a lane.
-  unsigned together = parts[1].byInner ? 4 : 1;
-  Value laneRow = shr(lane, 2), laneColumn = mul(band(lane, 3), 2 * together);
-  for (unsigned i = 0; i < down; ++i)
-    for (unsigned half : {0u, 1u}) {
-      Value place = add(add(warpRow, laneRow), c(i * 16 + half * 8));
-      Value row = f.e.addIndex(rowTile, toIndex(place));
-      auto storeRow = [&] {
-        for (unsigned j = 0; j < across; j += together) {
-          SmallVector<Value> run;
-          for (unsigned tile = j; tile < j + together; ++tile)
-            for (unsigned column : {0u, 1u})
-              run.push_back(sums[(i * across + tile) * 4 + half * 2 + column]);
-          Value column = add(add(warpColumn, laneColumn), c(j * 8));
-          storeRun(row, f.e.addIndex(columnTile, toIndex(column)), run);
-        }
-      };
-      bool whole = getConstantIntValue(rows).value_or(1) % t.rows == 0;
-      whole ? storeRow() : f.when(f.less(row, rows), storeRow);
-    }
-}
-
 void MmaEmitter::run() {
   rows = f.volume(p.rows);
   columns = f.volume(p.columns);
@@ -431,6 +307,8 @@ void MmaEmitter::run() {
   SmallVector<Value> sums = multiplyAll();
   if (f.failed)
     return;
+  if (exchanges())
+    f.barrier(); // all slices have been multiplied
   if (s.getSplit() == 1)
     return store(sums);
   shareSums(f, tileNumber, part, sums, instruction.sum, [&](ValueRange totals) { store(totals); });
