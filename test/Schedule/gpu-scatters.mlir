@@ -114,3 +114,22 @@ func.func @counts(%x: tensor<100xi64>, %i: tensor<1000000xi64>, %u: tensor<10000
   } -> tensor<100xi64>
   return
 }
+
+// A block notes the last update of each place of its line, however many lines there are: numbers in memory are cleared and read
+// for all places. Of few places all updates are looked at in memory.
+// CHECK-LABEL: @replaced
+// CHECK: <form = scatter, threads = 256, rows = 512, columns = 1, shared_bytes = 2048, index_bits = 32>
+// CHECK: <form = scatter, threads = 256, row_threads = 1, split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32, resident = 1>
+func.func @replaced(%x: tensor<48x512x512xbf16>, %i: tensor<48x512x64xi64>, %u: tensor<48x512x64xbf16>, %y: tensor<100000xf32>, %j: tensor<100000xi64>, %v: tensor<100000xf32>) {
+  %0 = kernel.launch special "scatter_along" ins(%x, %i, %u : tensor<48x512x512xbf16>, tensor<48x512x64xi64>, tensor<48x512x64xbf16>) sizes() {
+  ^bb0(%a: tensor<48x512x512xbf16>, %b: tensor<48x512x64xi64>, %c: tensor<48x512x64xbf16>):
+    %d = prim.scatter_along assign %a, %b, %c axis 2 : (tensor<48x512x512xbf16>, tensor<48x512x64xi64>, tensor<48x512x64xbf16>) -> tensor<48x512x512xbf16>
+    kernel.yield %d : tensor<48x512x512xbf16>
+  } -> tensor<48x512x512xbf16>
+  %1 = kernel.launch special "scatter_along" ins(%y, %j, %v : tensor<100000xf32>, tensor<100000xi64>, tensor<100000xf32>) sizes() {
+  ^bb0(%a: tensor<100000xf32>, %b: tensor<100000xi64>, %c: tensor<100000xf32>):
+    %d = prim.scatter_along assign %a, %b, %c axis 0 : (tensor<100000xf32>, tensor<100000xi64>, tensor<100000xf32>) -> tensor<100000xf32>
+    kernel.yield %d : tensor<100000xf32>
+  } -> tensor<100000xf32>
+  return
+}
