@@ -93,3 +93,80 @@ func.func @resamples(%x: tensor<8x16x128x128xbf16>, %i: tensor<217xi32>, %j: ten
   } -> tensor<8x16x128x217xbf16>
   return
 }
+
+// Channels that are sampled at several places of one image are a thread's together, one point of each; of a vector's neighbours
+// each would be gathered as well. Not where all of them read many places, or one.
+// CHECK-LABEL: @samples
+// CHECK: <form = loop, threads = 256, vectors = 3, depth = 1, index_bits = 32>
+// CHECK: <form = loop, threads = 256, lanes = 4, index_bits = 32>
+// CHECK: <form = loop, threads = 256, lanes = 4, index_bits = 32>
+func.func @samples(%x: tensor<8x3x50176xf32>, %i: tensor<8x50176xi32>) {
+  %g4 = kernel.launch loop "take_along" ins(%x, %i : tensor<8x3x50176xf32>, tensor<8x50176xi32>) sizes() {
+  ^bb0(%a: tensor<8x3x50176xf32>, %b: tensor<8x50176xi32>):
+    %c = prim.constant dense<1> : tensor<8x50176xi32>
+    %i0 = prim.add %b, %c : (tensor<8x50176xi32>, tensor<8x50176xi32>) -> tensor<8x50176xi32>
+    %r0 = prim.reshape %i0 sizes() : (tensor<8x50176xi32>) -> tensor<8x1x50176xi32>
+    %n0 = prim.broadcast %r0 axes [0, 1, 2] sizes() : (tensor<8x1x50176xi32>) -> tensor<8x3x50176xi32>
+    %t0 = prim.take_along %a, %n0 axis 2 : (tensor<8x3x50176xf32>, tensor<8x3x50176xi32>) -> tensor<8x3x50176xf32>
+    %i1 = prim.add %i0, %c : (tensor<8x50176xi32>, tensor<8x50176xi32>) -> tensor<8x50176xi32>
+    %r1 = prim.reshape %i1 sizes() : (tensor<8x50176xi32>) -> tensor<8x1x50176xi32>
+    %n1 = prim.broadcast %r1 axes [0, 1, 2] sizes() : (tensor<8x1x50176xi32>) -> tensor<8x3x50176xi32>
+    %t1 = prim.take_along %a, %n1 axis 2 : (tensor<8x3x50176xf32>, tensor<8x3x50176xi32>) -> tensor<8x3x50176xf32>
+    %s1 = prim.add %t0, %t1 : (tensor<8x3x50176xf32>, tensor<8x3x50176xf32>) -> tensor<8x3x50176xf32>
+    %i2 = prim.add %i1, %c : (tensor<8x50176xi32>, tensor<8x50176xi32>) -> tensor<8x50176xi32>
+    %r2 = prim.reshape %i2 sizes() : (tensor<8x50176xi32>) -> tensor<8x1x50176xi32>
+    %n2 = prim.broadcast %r2 axes [0, 1, 2] sizes() : (tensor<8x1x50176xi32>) -> tensor<8x3x50176xi32>
+    %t2 = prim.take_along %a, %n2 axis 2 : (tensor<8x3x50176xf32>, tensor<8x3x50176xi32>) -> tensor<8x3x50176xf32>
+    %s2 = prim.add %s1, %t2 : (tensor<8x3x50176xf32>, tensor<8x3x50176xf32>) -> tensor<8x3x50176xf32>
+    %i3 = prim.add %i2, %c : (tensor<8x50176xi32>, tensor<8x50176xi32>) -> tensor<8x50176xi32>
+    %r3 = prim.reshape %i3 sizes() : (tensor<8x50176xi32>) -> tensor<8x1x50176xi32>
+    %n3 = prim.broadcast %r3 axes [0, 1, 2] sizes() : (tensor<8x1x50176xi32>) -> tensor<8x3x50176xi32>
+    %t3 = prim.take_along %a, %n3 axis 2 : (tensor<8x3x50176xf32>, tensor<8x3x50176xi32>) -> tensor<8x3x50176xf32>
+    %s3 = prim.add %s2, %t3 : (tensor<8x3x50176xf32>, tensor<8x3x50176xf32>) -> tensor<8x3x50176xf32>
+    kernel.yield %s3 : tensor<8x3x50176xf32>
+  } -> tensor<8x3x50176xf32>
+  %g6 = kernel.launch loop "take_along" ins(%x, %i : tensor<8x3x50176xf32>, tensor<8x50176xi32>) sizes() {
+  ^bb0(%a: tensor<8x3x50176xf32>, %b: tensor<8x50176xi32>):
+    %c = prim.constant dense<1> : tensor<8x50176xi32>
+    %i0 = prim.add %b, %c : (tensor<8x50176xi32>, tensor<8x50176xi32>) -> tensor<8x50176xi32>
+    %r0 = prim.reshape %i0 sizes() : (tensor<8x50176xi32>) -> tensor<8x1x50176xi32>
+    %n0 = prim.broadcast %r0 axes [0, 1, 2] sizes() : (tensor<8x1x50176xi32>) -> tensor<8x3x50176xi32>
+    %t0 = prim.take_along %a, %n0 axis 2 : (tensor<8x3x50176xf32>, tensor<8x3x50176xi32>) -> tensor<8x3x50176xf32>
+    %i1 = prim.add %i0, %c : (tensor<8x50176xi32>, tensor<8x50176xi32>) -> tensor<8x50176xi32>
+    %r1 = prim.reshape %i1 sizes() : (tensor<8x50176xi32>) -> tensor<8x1x50176xi32>
+    %n1 = prim.broadcast %r1 axes [0, 1, 2] sizes() : (tensor<8x1x50176xi32>) -> tensor<8x3x50176xi32>
+    %t1 = prim.take_along %a, %n1 axis 2 : (tensor<8x3x50176xf32>, tensor<8x3x50176xi32>) -> tensor<8x3x50176xf32>
+    %s1 = prim.add %t0, %t1 : (tensor<8x3x50176xf32>, tensor<8x3x50176xf32>) -> tensor<8x3x50176xf32>
+    %i2 = prim.add %i1, %c : (tensor<8x50176xi32>, tensor<8x50176xi32>) -> tensor<8x50176xi32>
+    %r2 = prim.reshape %i2 sizes() : (tensor<8x50176xi32>) -> tensor<8x1x50176xi32>
+    %n2 = prim.broadcast %r2 axes [0, 1, 2] sizes() : (tensor<8x1x50176xi32>) -> tensor<8x3x50176xi32>
+    %t2 = prim.take_along %a, %n2 axis 2 : (tensor<8x3x50176xf32>, tensor<8x3x50176xi32>) -> tensor<8x3x50176xf32>
+    %s2 = prim.add %s1, %t2 : (tensor<8x3x50176xf32>, tensor<8x3x50176xf32>) -> tensor<8x3x50176xf32>
+    %i3 = prim.add %i2, %c : (tensor<8x50176xi32>, tensor<8x50176xi32>) -> tensor<8x50176xi32>
+    %r3 = prim.reshape %i3 sizes() : (tensor<8x50176xi32>) -> tensor<8x1x50176xi32>
+    %n3 = prim.broadcast %r3 axes [0, 1, 2] sizes() : (tensor<8x1x50176xi32>) -> tensor<8x3x50176xi32>
+    %t3 = prim.take_along %a, %n3 axis 2 : (tensor<8x3x50176xf32>, tensor<8x3x50176xi32>) -> tensor<8x3x50176xf32>
+    %s3 = prim.add %s2, %t3 : (tensor<8x3x50176xf32>, tensor<8x3x50176xf32>) -> tensor<8x3x50176xf32>
+    %i4 = prim.add %i3, %c : (tensor<8x50176xi32>, tensor<8x50176xi32>) -> tensor<8x50176xi32>
+    %r4 = prim.reshape %i4 sizes() : (tensor<8x50176xi32>) -> tensor<8x1x50176xi32>
+    %n4 = prim.broadcast %r4 axes [0, 1, 2] sizes() : (tensor<8x1x50176xi32>) -> tensor<8x3x50176xi32>
+    %t4 = prim.take_along %a, %n4 axis 2 : (tensor<8x3x50176xf32>, tensor<8x3x50176xi32>) -> tensor<8x3x50176xf32>
+    %s4 = prim.add %s3, %t4 : (tensor<8x3x50176xf32>, tensor<8x3x50176xf32>) -> tensor<8x3x50176xf32>
+    %i5 = prim.add %i4, %c : (tensor<8x50176xi32>, tensor<8x50176xi32>) -> tensor<8x50176xi32>
+    %r5 = prim.reshape %i5 sizes() : (tensor<8x50176xi32>) -> tensor<8x1x50176xi32>
+    %n5 = prim.broadcast %r5 axes [0, 1, 2] sizes() : (tensor<8x1x50176xi32>) -> tensor<8x3x50176xi32>
+    %t5 = prim.take_along %a, %n5 axis 2 : (tensor<8x3x50176xf32>, tensor<8x3x50176xi32>) -> tensor<8x3x50176xf32>
+    %s5 = prim.add %s4, %t5 : (tensor<8x3x50176xf32>, tensor<8x3x50176xf32>) -> tensor<8x3x50176xf32>
+    kernel.yield %s5 : tensor<8x3x50176xf32>
+  } -> tensor<8x3x50176xf32>
+  %g1 = kernel.launch loop "take_along" ins(%x, %i : tensor<8x3x50176xf32>, tensor<8x50176xi32>) sizes() {
+  ^bb0(%a: tensor<8x3x50176xf32>, %b: tensor<8x50176xi32>):
+    %c = prim.constant dense<1> : tensor<8x50176xi32>
+    %i0 = prim.add %b, %c : (tensor<8x50176xi32>, tensor<8x50176xi32>) -> tensor<8x50176xi32>
+    %r0 = prim.reshape %i0 sizes() : (tensor<8x50176xi32>) -> tensor<8x1x50176xi32>
+    %n0 = prim.broadcast %r0 axes [0, 1, 2] sizes() : (tensor<8x1x50176xi32>) -> tensor<8x3x50176xi32>
+    %t0 = prim.take_along %a, %n0 axis 2 : (tensor<8x3x50176xf32>, tensor<8x3x50176xi32>) -> tensor<8x3x50176xf32>
+    kernel.yield %t0 : tensor<8x3x50176xf32>
+  } -> tensor<8x3x50176xf32>
+  return
+}
