@@ -160,6 +160,24 @@ def attentions():
     wide("odd/attention/written_out", lambda q, k, v: ((q @ k.mT) / 6.3).softmax(-1) @ v, *[(1, 5, 127, 40)] * 3)
 
 
+def short_axes():
+    """Phases, heads and pixels that lie across what they are read from, and rows that are no whole accesses."""
+    for label, kind, shape in (("8x256x64-128k2s2", lambda: nn.ConvTranspose2d(256, 128, 2, 2), (8, 256, 64, 64)),
+                               ("8x256x32-128k4s2", lambda: nn.ConvTranspose2d(256, 128, 4, 2, 1), (8, 256, 32, 32)),
+                               ("4x64x64-64k3s2", lambda: nn.ConvTranspose2d(64, 64, 3, 2, 1, 1), (4, 64, 64, 64)),
+                               ("8x128x1000-64k16s8", lambda: nn.ConvTranspose1d(128, 64, 16, 8, 4), (8, 128, 1000))):
+        wide(f"odd/phases/{label}", None, shape, state=kind)
+    wide("odd/turned/heads", lambda x: x.view(4, 512, 12, 64).permute(0, 2, 3, 1).contiguous(), (4, 512, 768))
+    wide("odd/turned/7x7", lambda x: x.permute(0, 3, 1, 2).contiguous(), (16, 7, 7, 2048))
+    for b, m, k, n in ((8, 1280, 49, 197), (2, 1000, 77, 501), (16, 1280, 17, 333), (12, 512, 64, 513)):
+        wide(f"odd/bmm/{size_name(b, m, k, n)}/lines", torch.bmm, (b, m, k), (b, k, n))
+        wide(f"odd/bmm_nt/{size_name(b, m, k, n)}/lines", lambda x, y: x @ y.mT, (b, m, k), (b, n, k))
+    wide("odd/scatter/48x512x512u64", lambda x, i, u: x.scatter(-1, i, u), (48, 512, 512),
+         lambda: torch.rand(48, 512, 512).argsort(-1)[..., :64].contiguous(), (48, 512, 64))
+    wide("odd/grid_sample/8x3x224", lambda x, g: F.grid_sample(x, g, align_corners=False), (8, 3, 224, 224),
+         lambda: torch.rand(8, 224, 224, 2) * 2 - 1)
+
+
 def recurrent():
     for name, kind in (("lstm", nn.LSTM), ("gru", nn.GRU), ("rnn", nn.RNN)):
         for b, t, i, h in ((1, 31, 7, 31), (3, 17, 100, 100), (16, 9, 31, 513), (1, 100, 64, 256)):
@@ -172,5 +190,5 @@ def recurrent():
     wide("odd/gru/cell", lambda *x: torch.gru_cell(*x), (7, 31), (7, 100), (300, 31), (300, 100))
 
 
-for family in (products, convolutions, late_filters, filters, attentions, recurrent):
+for family in (products, convolutions, late_filters, filters, attentions, short_axes, recurrent):
     family()
