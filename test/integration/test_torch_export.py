@@ -129,6 +129,24 @@ class Messages(ToolTest):
             with self.assertRaisesRegex(Exception, r"input 'y': dim 0 must be 2\*s\d+"):
                 model(x, y[:5])
 
+    def test_sizes_that_python_branched_on_are_checked(self):
+        """The graph is that of the branches taken, here n % 3 == 0, n != m and n m > 12, and computes nothing else."""
+        with Compiled.build(FOLDER / "guarded.pt2") as model:
+            for shape in [(6, 4), (9, 2), (3, 5), (15, 1)]:
+                x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+                y = (x * 2 + 1) * 5
+                whole, half = model(x)
+                self.assertEqual(whole.tolist(), y.tolist())
+                self.assertEqual(half.tolist(), y[::2].reshape(-1).tolist())
+            for shape, guard in [((4, 7), "% 3"), ((6, 6), "!="), ((3, 4), "> 12"), ((3, 1), "> 12"), ((1, 20), "% 3")]:
+                with self.subTest(shape), self.assertRaisesRegex(Exception, "exported for sizes with .*" + guard):
+                    model(np.ones(shape, np.float32))
+
+    def test_a_size_that_is_fixed_to_break_a_guard_is_refused(self):
+        result = self.tcc(FOLDER / "guarded.pt2", "-o", "model.so", "--shape", "given_rows=4,7")
+        self.assertEqual(result.code, 2, result.text)
+        self.assertIn("exported for sizes with", result.text)
+
     def test_bounds_of_a_dim_are_checked(self):
         with Compiled.build(FOLDER / "doubled.pt2") as model:
             with self.assertRaisesRegex(Exception, "9"):

@@ -227,6 +227,17 @@ def documents():
     for key in ("target", "inputs", "outputs"):
         yield f"node-without-{key}", BAD, of(lambda d, k=key: d.nodes[0].pop(k))
         yield f"node-{key}-of-7", BAD, of(lambda d, k=key: d.nodes[0].__setitem__(k, 7))
+    for name, guards in {"text": "x", "numbers": [7], "lists": [["x"]], "null": None}.items():
+        yield f"guards-of-{name}", BAD, of(lambda d, g=guards: d.json.update(guards_code=g))
+    for name, guard in {"never": "(L['input'].size()[1]) == 77", "constants": "1 == 2"}.items():
+        yield f"guard-{name}", BAD, of(lambda d, g=guard: d.json.update(guards_code=[g]))
+    for name, guard in {"unknown-input": "L['nobody'].size()[0] == 77", "unknown-axis": "L['input'].size()[9] == 77",
+                        "empty": "", "not-python": "((((", "deep": "(" * 100_000 + "1" + ")" * 100_000,
+                        "minus": "-" * 100_000 + "1 == 1", "huge": "9" * 400 + " == 1", "by-zero": "1 // 0 == 1",
+                        "axis": "L['input'].size()[99999999999999999999] == 1", "negative-axis": "L['input'].size()[-1] == 77",
+                        "truths": "(1 == 1) + 1 == 1", "bidi": "\u202e == 1", "long": "1 == 1 and " * 100_000 + "1 == 1",
+                        "overflow": "4611686018427387904 * 4 == 1"}.items():
+        yield f"guard-{name}", ODD, of(lambda d, g=guard: d.json.update(guards_code=[g]))
     text = json.dumps(Document(PLAIN).json)
 
     def raw(content):

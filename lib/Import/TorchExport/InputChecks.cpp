@@ -2,13 +2,13 @@
 //
 // torch.export proves its graph for sizes in a range and with relations between them. A compiled
 // model must not run outside of these, so they become nodes that check the inputs; a relation in
-// one unknown symbol is solved for it.
+// one unknown symbol is solved for it. What Python's branches asked of sizes is in Guards.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "Import/TorchExport/InputChecks.h"
-#include "tcc/Dialect/Graph/Graph.h"
+#include "Import/TorchExport/Guards.h"
+#include "Import/TorchExport/SizeNodes.h"
 #include "llvm/ADT/StringSwitch.h"
-#include <variant>
 
 using namespace mlir;
 
@@ -17,54 +17,21 @@ namespace {
 
 class Checker {
 public:
-  Checker(OpBuilder &b, Shapes &shapes) : b(b), shapes(shapes) {}
+  Checker(OpBuilder &b, Shapes &shapes) : nodes(b), shapes(shapes) {}
   void run(ArrayRef<CheckedInput> inputs);
 
 private:
-  /// A number: a constant, or a value of the model.
-  using Number = std::variant<int64_t, Value>;
-  Value node(StringRef domain, StringRef target, ArrayRef<Number> arguments, Type result);
-  Value extent(Value tensor, int64_t axis);
+  using Number = SizeNodes::Number;
   std::optional<Number> emit(const SymExpr &expr);
   void solve(const SymExpr &expr, Value extent);
   void check(const SymExpr &expr, Value extent, const Twine &message);
 
-  OpBuilder &b;
+  SizeNodes nodes;
   Shapes &shapes;
   llvm::StringMap<Value> symbols;
 };
 
 } // namespace
-
-Value Checker::node(StringRef domain, StringRef target, ArrayRef<Number> arguments, Type result) {
-  SmallVector<NamedAttribute> attrs;
-  SmallVector<Value> operands;
-  for (auto [i, argument] : llvm::enumerate(arguments)) {
-    std::string name(1, static_cast<char>('a' + i));
-    Attribute value;
-    if (auto *constant = std::get_if<int64_t>(&argument)) {
-      value = b.getI64IntegerAttr(*constant);
-    } else {
-      value = graph::OperandAttr::get(b.getContext(), operands.size());
-      operands.push_back(std::get<Value>(argument));
-    }
-    attrs.push_back(b.getNamedAttr(name, value));
-  }
-  auto op = graph::NodeOp::create(b, b.getUnknownLoc(), result, domain, target, operands,
-                                  /*version=*/uint64_t(0), b.getDictionaryAttr(attrs),
-                                  /*outs=*/ArrayAttr(), /*regionNames=*/ArrayAttr(),
-                                  /*bodiesCount=*/0);
-  return op.getResult(0);
-}
-
-Value Checker::extent(Value tensor, int64_t axis) {
-  NamedAttribute attrs[] = {b.getNamedAttr("self", graph::OperandAttr::get(b.getContext(), 0)),
-                            b.getNamedAttr("dim", b.getI64IntegerAttr(axis))};
-  auto op = graph::NodeOp::create(b, b.getUnknownLoc(), RankedTensorType::get({}, b.getI64Type()),
-                                  "aten", "sym_size.int", tensor, uint64_t(0),
-                                  b.getDictionaryAttr(attrs), ArrayAttr(), ArrayAttr(), 0);
-  return op.getResult(0);
-}
 
 std::optional<Checker::Number> Checker::emit(const SymExpr &expr) {
   if (auto value = expr.constant())
@@ -90,9 +57,7 @@ std::optional<Checker::Number> Checker::emit(const SymExpr &expr) {
     auto value = emit(operand);
     if (!value)
       return std::nullopt;
-    total = total ? Number(node(domain, target, {*total, *value},
-                                RankedTensorType::get({}, b.getI64Type())))
-                  : value;
+    total = total ? Number(nodes.number(domain, target, {*total, *value})) : value;
   }
   return total;
 }
@@ -116,21 +81,15 @@ void Checker::solve(const SymExpr &expr, Value extent) {
   int64_t slope = *one - *zero;
   if (slope == 0 || *two != *zero + 2 * slope || *many != *zero + 1000 * slope)
     return;
-  Type number = RankedTensorType::get({}, b.getI64Type());
-  Value rest = node("_operator", "sub", {extent, *zero}, number);
-  symbols[unknown] = node("_operator", "floordiv", {rest, slope}, number);
+  Value rest = nodes.number("_operator", "sub", {extent, *zero});
+  symbols[unknown] = nodes.number("_operator", "floordiv", {rest, slope});
 }
 
 void Checker::check(const SymExpr &expr, Value extent, const Twine &message) {
   auto expected = emit(expr);
   if (!expected)
     return;
-  Value equal =
-      node("_operator", "eq", {extent, *expected}, RankedTensorType::get({}, b.getI1Type()));
-  NamedAttribute attrs[] = {b.getNamedAttr("self", graph::OperandAttr::get(b.getContext(), 0)),
-                            b.getNamedAttr("assert_msg", b.getStringAttr(message))};
-  graph::NodeOp::create(b, b.getUnknownLoc(), TypeRange(), "aten", "_assert_scalar.default", equal,
-                        uint64_t(0), b.getDictionaryAttr(attrs), ArrayAttr(), ArrayAttr(), 0);
+  nodes.require(nodes.truth("_operator", "eq", {extent, *expected}), message);
 }
 
 void Checker::run(ArrayRef<CheckedInput> inputs) {
@@ -153,18 +112,20 @@ void Checker::run(ArrayRef<CheckedInput> inputs) {
     for (auto [axis, size] : llvm::enumerate(input.meta->sizes)) {
       const SymExpr *expr = shapes.expression(size);
       if (expr && expr->symbol() && !symbols.contains(*expr->symbol()))
-        symbols[*expr->symbol()] = extent(input.value, axis);
+        symbols[*expr->symbol()] = nodes.extent(input.value, axis);
     }
   for (const Stated &s : compound) {
-    Value here = extent(s.input->value, s.axis);
+    Value here = nodes.extent(s.input->value, s.axis);
     solve(*s.expr, here);
     check(*s.expr, here,
           "input '" + s.input->name + "': dim " + Twine(s.axis) + " must be " + s.expr->str());
   }
 }
 
-void checkInputs(OpBuilder &builder, Shapes &shapes, ArrayRef<CheckedInput> inputs) {
+llvm::Error checkInputs(OpBuilder &builder, Shapes &shapes, ArrayRef<CheckedInput> inputs,
+                        ArrayRef<std::string> guards) {
   Checker(builder, shapes).run(inputs);
+  return checkGuards(builder, inputs, guards);
 }
 
 } // namespace tcc::torchexport

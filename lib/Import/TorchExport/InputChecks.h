@@ -18,7 +18,9 @@ struct CheckedInput {
 };
 
 /// Adds the checks at the builder's place. A symbol that stands in no extent
-/// alone is solved for where it stands in a linear one.
-void checkInputs(mlir::OpBuilder &builder, Shapes &shapes, llvm::ArrayRef<CheckedInput> inputs);
+/// alone is solved for where it stands in a linear one. An error says that no
+/// run could pass.
+llvm::Error checkInputs(mlir::OpBuilder &builder, Shapes &shapes,
+                        llvm::ArrayRef<CheckedInput> inputs, llvm::ArrayRef<std::string> guards);
 
 } // namespace tcc::torchexport

@@ -259,7 +259,8 @@ bool fromJSON(const json::Value &value, Program &out, json::Path path) {
   return signature && read(*module, "graph", out.graph, modulePath) &&
          read(*signature, "input_specs", out.inputs, signaturePath) &&
          read(*signature, "output_specs", out.outputs, signaturePath) &&
-         readMap(value, "range_constraints", out.ranges, path);
+         readMap(value, "range_constraints", out.ranges, path) &&
+         (!value.getAsObject()->get("guards_code") || read(value, "guards_code", out.guards, path));
 }
 
 bool fromJSON(const json::Value &value, Payload &out, json::Path path) {

@@ -74,6 +74,7 @@ struct Program {
   std::vector<InputSpec> inputs;
   std::vector<OutputSpec> outputs;
   llvm::StringMap<Range> ranges;
+  std::vector<std::string> guards; ///< conditions on the inputs, in Python
 };
 
 /// Where a parameter's, buffer's or constant's data lies in the archive.

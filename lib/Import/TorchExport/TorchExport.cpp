@@ -345,7 +345,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> ProgramImporter::run() {
   for (auto [argument, value] : llvm::zip(arguments, block->getArguments()))
     if (auto meta = program.graph.tensors.find(argument.name); meta != program.graph.tensors.end())
       checked.push_back({argument.name, &meta->second, value});
-  checkInputs(builder, shapes, checked);
+  if (llvm::Error error = checkInputs(builder, shapes, checked, program.guards))
+    return error;
   auto onDemand = [&](StringRef name) { return makeWeight(name); };
   scope.onDemand = onDemand;
   if (llvm::Error error = importer.importNodes(scope))

@@ -159,6 +159,23 @@ def export_doubled(path):
     save(program, path)
 
 
+class Guarded(nn.Module):
+    """Branches on sizes: the graph has those that the example takes."""
+
+    def forward(self, given):
+        x = given["rows"]
+        n, m = x.shape
+        x = x * 2 if n % 3 == 0 else x * 3
+        x = x + 1 if n != m else x - 1
+        x = x * 5 if n * m > 12 else x * 7
+        return x, x[::2].reshape(-1)
+
+
+def export_guarded(path):
+    auto = torch.export.Dim.AUTO
+    save(torch.export.export(Guarded(), ({"rows": torch.ones(6, 4)},), dynamic_shapes=({"rows": {0: auto, 1: auto}},)), path)
+
+
 class Random(nn.Module):
     """Draws from every distribution, for test_random_numbers.py. The order of the results is in the test."""
 
@@ -318,6 +335,7 @@ def main():
     export_refused(os.path.join(folder, "refused.pt2"))
     torch.export.save(torch.export.export(TurnedStorage(), (torch.randn(3, 4),)), os.path.join(folder, "turned_storage.pt2"))
     export_doubled(os.path.join(folder, "doubled.pt2"))
+    export_guarded(os.path.join(folder, "guarded.pt2"))
     export_random(folder)
 
     export_indices(folder)

@@ -1,0 +1,34 @@
+//===- SizeNodes.h - Nodes that compute with extents ------------*- C++ -*-===//
+//
+// What checks of inputs are made of: Python's operators on sizes, which decompose turns into
+// arithmetic of the host.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "mlir/IR/Builders.h"
+#include <variant>
+
+namespace tcc::torchexport {
+
+class SizeNodes {
+public:
+  /// A constant, or a value of the model.
+  using Number = std::variant<int64_t, mlir::Value>;
+
+  explicit SizeNodes(mlir::OpBuilder &builder) : b(builder) {}
+  mlir::Value number(llvm::StringRef domain, llvm::StringRef target,
+                     llvm::ArrayRef<Number> arguments);
+  mlir::Value truth(llvm::StringRef domain, llvm::StringRef target,
+                    llvm::ArrayRef<Number> arguments);
+  mlir::Value extent(mlir::Value tensor, int64_t axis);
+  /// A run fails with the message where the condition does not hold.
+  void require(mlir::Value condition, const llvm::Twine &message);
+
+private:
+  mlir::Value node(llvm::StringRef domain, llvm::StringRef target,
+                   llvm::ArrayRef<Number> arguments, mlir::Type element);
+
+  mlir::OpBuilder &b;
+};
+
+} // namespace tcc::torchexport
