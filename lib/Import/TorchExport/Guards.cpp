@@ -82,7 +82,8 @@ private:
       else if (auto known = right->constant())
         left = bool(*known) == absorbs ? right : left;
       else
-        left = Operand{nodes.truth("_operator", target, {left->number, right->number}), false, true};
+        left =
+            Operand{nodes.truth("_operator", target, {left->number, right->number}), false, true};
     }
     return left;
   }
@@ -115,10 +116,14 @@ private:
         return Operand{1, false, true};
       auto x = left->constant(), y = right->constant();
       if (!x || !y)
-        return Operand{nodes.truth("_operator", target, {left->number, right->number}), false, true};
-      bool holds = relation == "==" ? *x == *y : relation == "!=" ? *x != *y
-                   : relation == "<=" ? *x <= *y : relation == ">=" ? *x >= *y
-                   : relation == "<" ? *x < *y : *x > *y;
+        return Operand{nodes.truth("_operator", target, {left->number, right->number}), false,
+                       true};
+      bool holds = relation == "=="   ? *x == *y
+                   : relation == "!=" ? *x != *y
+                   : relation == "<=" ? *x <= *y
+                   : relation == ">=" ? *x >= *y
+                   : relation == "<"  ? *x < *y
+                                      : *x > *y;
       return Operand{int64_t(holds), false, true};
     }
     return left;
@@ -147,8 +152,11 @@ private:
     }
     if (divides && !y)
       right.number = nodes.number("torch", "sym_max", {right.number, 1});
-    StringRef target = op == "+" ? "add" : op == "-" ? "sub" : op == "*" ? "mul"
-                       : op == "%" ? "mod" : "floordiv";
+    StringRef target = op == "+"   ? "add"
+                       : op == "-" ? "sub"
+                       : op == "*" ? "mul"
+                       : op == "%" ? "mod"
+                                   : "floordiv";
     result.number = nodes.number("_operator", target, {left.number, right.number});
     return result;
   }

@@ -25,8 +25,8 @@ public:
   void require(mlir::Value condition, const llvm::Twine &message);
 
 private:
-  mlir::Value node(llvm::StringRef domain, llvm::StringRef target,
-                   llvm::ArrayRef<Number> arguments, mlir::Type element);
+  mlir::Value node(llvm::StringRef domain, llvm::StringRef target, llvm::ArrayRef<Number> arguments,
+                   mlir::Type element);
 
   mlir::OpBuilder &b;
 };
