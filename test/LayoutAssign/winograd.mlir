@@ -40,3 +40,13 @@ func.func @stays(%x: tensor<1x28x28x4xf32>, %y: tensor<1x3x3x256xf32>, %z: tenso
   %half = prim.conv %h, %whalf sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x28x28x64xf16>, tensor<64x64x3x3xf16>) -> tensor<1x28x28x64xf16>
   return %few, %small, %stride, %dilation, %groups, %window, %half : tensor<1x28x28x64xf32>, tensor<1x3x3x256xf32>, tensor<1x14x14x64xf32>, tensor<1x26x26x64xf32>, tensor<1x28x28x64xf32>, tensor<1x30x30x64xf32>, tensor<1x28x28x64xf16>
 }
+
+// Nor where a block of tiles is so small that many weights come again for each of a few images.
+// CHECK-LABEL: func @again
+// CHECK-NOT: winograd
+// CHECK: return
+func.func @again(%x: tensor<4x7x7x512xf32>) -> tensor<4x7x7x512xf32> {
+  %w = prim.weight "again" : tensor<512x512x3x3xf32>
+  %0 = prim.conv %x, %w sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<4x7x7x512xf32>, tensor<512x512x3x3xf32>) -> tensor<4x7x7x512xf32>
+  return %0 : tensor<4x7x7x512xf32>
+}

@@ -41,16 +41,26 @@ bool prefersWinograd(const CpuTarget &cpu, const WinogradExtents &extents) {
   double columns = extents.width > 0 ? extents.width : typicalExtent;
   double tiles = batch * std::ceil(rows / kWinogradOutputs) * std::ceil(columns / kWinogradOutputs);
 
-  // Cycles of two cores, measured on Zen 4. Weights come from memory once a run.
-  constexpr double cores = 2, bytesPerCycle = 16, inputCycles = 36, outputCycles = 60;
+  // Cycles of two cores, measured on Zen 4. Weights come from memory once a run, and from a near
+  // cache again for each block of tiles that fits into scratch. With 256 bits two vectors are
+  // multiplied a cycle.
+  constexpr double cores = 2, bytesPerCycle = 16, againPerCycle = 40, inputCycles = 36,
+                   outputCycles = 60;
+  double perCycle = cpu.fma && cpu.vectorBits <= 256 ? 2 : 1;
   double inputVectors = channels / lanes + llvm::popcount(uint64_t(channels % lanes));
   double outputVectors = std::ceil(double(filters) / lanes);
   double products = channels * outputVectors;
-  double direct = batch * rows * columns * 9 * products / cores;
+  double direct = batch * rows * columns * 9 * products / cores / perCycle;
   double transforms = inputCycles * inputVectors + outputCycles * outputVectors;
-  double inTiles = tiles * (kWinogradPoints * products + transforms) / cores;
-  double moreBytes = double(kWinogradPoints - 9) * channels * filters * sizeof(float);
-  return inTiles + moreBytes / bytesPerCycle < 0.9 * direct;
+  double inTiles = tiles * (kWinogradPoints * products / perCycle + transforms) / cores;
+  double weightBytes = double(channels) * filters * sizeof(float);
+  double moreBytes = (kWinogradPoints - 9) * weightBytes;
+  int64_t width = choosePanelWidth(cpu, filters);
+  double tileRows = registerTileRows(cpu, width / lanes);
+  double together =
+      tileRows * std::floor(winogradScratch(cpu) / (tileRows * winogradTileBytes(channels, width)));
+  double again = (std::ceil(tiles / together) - 1) * kWinogradPoints * weightBytes;
+  return inTiles + moreBytes / bytesPerCycle + again / againPerCycle < 0.9 * direct;
 }
 
 /// G g G^T for one 3x3 filter, in double: rounded once.
