@@ -66,7 +66,11 @@ def known():
             ("33x4000-65/k5d4", lambda: conv[0](33, 65, 5, 1, 8, 4), (1, 33, 4000)),
             ("31x4000-17/k3d3", lambda: conv[0](31, 17, 3, 1, 3, 3), (3, 31, 4000)),
             ("513x100-513/k3", lambda: conv[0](513, 513, 3, 1, 1), (1, 513, 100)),
-            ("17x1000-33/k9", lambda: conv[0](17, 33, 9, 1, 4), (8, 17, 1000))):
+            ("17x1000-33/k9", lambda: conv[0](17, 33, 9, 1, 4), (8, 17, 1000)),
+            ("1x224-64/k3", lambda: conv[1](1, 64, 3, 1, 1), (1, 1, 224, 224)),
+            ("256x56-256/k3s2g32", lambda: conv[1](256, 256, 3, 2, 1, groups=32), (1, 256, 56, 56)),
+            ("128x56-128/k3g32", lambda: conv[1](128, 128, 3, 1, 1, groups=32), (1, 128, 56, 56)),
+            ("4x512x7-512/k3", lambda: conv[1](512, 512, 3, 1, 1), (4, 512, 7, 7))):
         wide(f"image/known/{name}", None, shape, state=make)
     for c, n, k, s in itertools.product((96,), (14, 28, 56), (5, 7), (1, 2)):
         wide(f"image/known/depthwise/{c}x{n}/k{k}s{s}", None, (1, c, n, n), state=lambda c=c, k=k, s=s: conv[1](c, c, k, s, k // 2, groups=c))

@@ -39,6 +39,11 @@ int64_t PlaneCut::sumStride(const PlaneConv &conv) const {
   return llvm::alignTo(pixels(conv), lanes);
 }
 
+bool PlaneCut::storesTiles(const CpuTarget &cpu, const PlaneConv &conv) const {
+  int64_t copies = conv.channels * channelStride(conv) * int64_t(sizeof(float));
+  return channels == conv.channels && conv.filters > rows && copies <= cpu.l1Bytes * 3 / 4;
+}
+
 std::optional<PlaneConv> planeConv(prim::ConvOp op) {
   auto x = tensorType(op.getX()), w = tensorType(op.getW()), y = tensorType(op.getResult());
   int64_t spatial = op.getStrides().size();
@@ -124,7 +129,8 @@ std::optional<PlaneCut> planeCut(const CpuTarget &cpu, const PlaneConv &conv) {
     PlaneCut tried = cut;
     tried.lines = lines;
     tried.columns = columns;
-    return conv.filters * tried.sumStride(conv) * 4 <= kSumBytes &&
+    tried = withTiles(cpu, conv, tried);
+    return tried.waitingFilters(cpu, conv) * tried.sumStride(conv) * 4 <= kSumBytes &&
            tried.channelStride(conv) * 4 <= kCopyBytes;
   };
   while (cut.columns > cut.lanes && !fits(1, cut.columns))
@@ -161,7 +167,8 @@ std::optional<PlaneCut> planeCut(const CpuTarget &cpu, const PlaneConv &conv) {
 /// The same with vectors of filters, channels last; `steps`: multiply-adds at once.
 static double channelsLastCycles(const CpuTarget &cpu, prim::ConvOp op, const PlaneConv &conv,
                                  int64_t steps) {
-  constexpr double kMoved = 0.25, kTiles = 0.6, kTapPointer = 1, kGathered = 1.5, kNear = 1.15;
+  constexpr double kMoved = 0.25, kFarPart = 1.5, kTiles = 0.6, kTapPointer = 1, kGathered = 1.5,
+                   kNear = 1.15;
   constexpr int64_t kFewChannels = 16;
   auto x = tensorType(op.getX()), y = tensorType(op.getResult());
   auto elements = [&](RankedTensorType type) {
@@ -170,8 +177,17 @@ static double channelsLastCycles(const CpuTarget &cpu, prim::ConvOp op, const Pl
       count *= extent;
     return count;
   };
+  // What is turned beyond L2 is written in squares, whose lines are parts of those of a cache.
+  auto moved = [&](RankedTensorType type) {
+    double bytes = elements(type) * sizeof(float);
+    bool isFar = bytes > double(cpu.l2Bytes) && cpu.vectorBits / 8 < cpu.lineBytes;
+    return elements(type) * (kMoved + (isFar ? kFarPart : 0));
+  };
   double lanes = cpu.lanes(32), pixels = elements(y) / y.getDimSize(1);
-  double slots = conv.groups * std::ceil(conv.filters / lanes);
+  bool isNarrow =
+      narrowGroupLanes(cpu, ConvExtents{conv.groups, conv.filters, conv.channels, conv.taps()});
+  double slots = isNarrow ? std::ceil(conv.groups * conv.filters / lanes)
+                          : conv.groups * std::ceil(conv.filters / lanes);
   double terms = double(llvm::divideCeil(conv.channels, steps)) * conv.taps();
   double products = pixels * slots * terms / 2 * kNear;
   if (ArrayRef<int64_t> masks = prim::presentTaps(op); !masks.empty()) { // the others are left out
@@ -190,11 +206,11 @@ static double channelsLastCycles(const CpuTarget &cpu, prim::ConvOp op, const Pl
     products *= kTiles;
   // A pointer for each tap of a pixel, and few channels behind it.
   double reads = 0;
-  if (conv.taps() > 1)
+  if (conv.taps() > 1 && !isNarrow)
     reads =
         pixels * conv.groups * conv.taps() *
         (conv.channels < kFewChannels && conv.groups > 1 ? kGathered + kTapPointer : kTapPointer);
-  return products + reads + kMoved * (elements(x) + elements(y));
+  return products + reads + moved(x) + moved(y);
 }
 
 std::optional<double> planeTileCycles(const CpuTarget &cpu, prim::ConvOp op) {
@@ -205,17 +221,28 @@ std::optional<double> planeTileCycles(const CpuTarget &cpu, prim::ConvOp op) {
   return cyclesOf(*conv, *cut);
 }
 
+static bool comesAtRunTime(Value filters) {
+  Operation *from = filters.getDefiningOp();
+  return !from || !prim::has<prim::ModelConstant>(from);
+}
+
 bool prefersPlaneTiles(const CpuTarget &cpu, prim::ConvOp op, int64_t steps) {
   constexpr double kMargin = 0.9;
-  constexpr int64_t kMostStride = 4;
+  constexpr int64_t kMostStride = 8;
   std::optional<PlaneConv> conv = planeConv(op);
   if (!conv || !cpu.fma || conv->axes[2].stride > kMostStride)
     return false;
   ConvExtents extents{conv->groups, conv->filters, conv->channels, conv->taps()};
   bool isDepthwise = conv->groups > 1 && conv->channels == 1 && conv->filters == 1;
-  if (isDepthwise || narrowGroupLanes(cpu, extents))
-    return false;
-  std::optional<double> cycles = planeTileCycles(cpu, op);
+  std::optional<double> cycles = isDepthwise ? std::nullopt : planeTileCycles(cpu, op);
+  if (cycles && narrowGroupLanes(cpu, extents)) {
+    // Those that a run brings have no other template. Where a vector is a line of the cache, others
+    // have not been measured.
+    if (comesAtRunTime(op.getW()))
+      return true;
+    if (cpu.vectorBits / 8 >= cpu.lineBytes)
+      return false;
+  }
   return cycles && *cycles < kMargin * channelsLastCycles(cpu, op, *conv, steps);
 }
 

@@ -60,6 +60,14 @@ struct PlaneCut {
   int64_t pixels(const PlaneConv &conv) const { return (lines - 1) * lineStride(conv) + columns; }
   /// The same in whole vectors: what a filter's sums take.
   int64_t sumStride(const PlaneConv &conv) const;
+  /// Whether a register tile's filters pass over all pixels of the task, and are stored before the
+  /// next ones: all channels are copied at once, and copies stay in the nearest cache. Otherwise
+  /// pixels pass over all filters, whose sums wait.
+  bool storesTiles(const CpuTarget &cpu, const PlaneConv &conv) const;
+  /// Filters whose sums wait to be stored.
+  int64_t waitingFilters(const CpuTarget &cpu, const PlaneConv &conv) const {
+    return storesTiles(cpu, conv) ? rows : conv.filters;
+  }
 };
 
 /// What such a kernel can compute: f32, channels first, known extents but for the batch.

@@ -10,6 +10,9 @@
 //         store, or add to what the runs before made
 //   for filter, line: epilogue
 //
+// Where copies of all channels stay in L1 (PlaneCut::storesTiles), filters are the outer loop: the
+// sums of one register tile's wait for the epilogue instead of all, and tasks have more pixels.
+//
 // An image beyond L2 is read a few lines of each channel at a time, and a result written a few of
 // each filter, too short for the hardware to read ahead: copies fetch the lines of the next task,
 // and register tiles those of the result that their sums go to.
@@ -66,12 +69,16 @@ private:
   void copyChannels(Index first, Index count);
   void copyLine(Value source, Value inside, Index start, Index to, bool fetches);
   Value loadLine(Value source, Index start, bool known);
+  void clearSums();
   void emitRuns(Index firstChannel, Index count, bool isFirst);
+  /// Calls `body` for each tile of filters: the first one, and how many.
+  void forFilters(llvm::function_ref<void(Index first, unsigned rows)> body);
   void emitTiles(Index firstTerm, Index begin, Index end, bool isFirst);
   void emitTile(Index filter, unsigned rows, Index pixel, unsigned vectors, Index firstTerm,
                 Index begin, Index end, bool isFirst);
   void fetchResult(Index filter, unsigned rows, Index pixel, unsigned vectors);
-  void finish();
+  void finish(Index count);
+  void finishLine(Index m, Index from, Index columns, EpilogueFn epilogue);
   bool sumsOnce() const {
     return cut.channels == conv.channels && conv.channels * conv.taps() <= kSumBlock * 3 / 2;
   }
@@ -86,7 +93,10 @@ private:
   Type f32, i64;
   Value input, weights, copies, sums, table;
   bool fetchesInput, fetchesResult;        ///< beyond L2
+  bool storesTiles;                        ///< filters are the outer loop
   Index image, group, depth, line, column; ///< of the task's first result
+  Index firstFilter;                       ///< of those whose sums wait
+  unsigned tileRows = 0;                   ///< of the tile that is written now, if it is one
 };
 
 } // namespace
@@ -100,7 +110,9 @@ PlaneEmitter::PlaneEmitter(KernelFrame &frame, prim::ConvOp op, const PlaneConv 
   // The last vectors of a tile reach behind the last pixel.
   int64_t beyond = (cut.vectors + 1) * cut.lanes + 4 * cut.lanes;
   copies = k.scratch(f32, cut.channels * cut.channelStride(conv) + beyond);
-  sums = k.scratch(f32, conv.filters * cut.sumStride(conv));
+  storesTiles = cut.storesTiles(frame.cpu, conv);
+  firstFilter = constant(0);
+  sums = k.scratch(f32, cut.waitingFilters(frame.cpu, conv) * cut.sumStride(conv));
   table = k.scratch(i64, cut.channels * conv.taps());
   fillTable();
   auto isFar = [&](Value v) {
@@ -143,6 +155,18 @@ void PlaneEmitter::emitTask(Index task) {
   depth = take(conv.axes[0].output);
   group = take(conv.groups);
   image = task;
+  if (storesTiles) {
+    Index channels = constant(conv.channels);
+    copyChannels(constant(0), channels);
+    return forFilters([&](Index first, unsigned rows) {
+      firstFilter = first;
+      tileRows = rows;
+      if (!sumsOnce())
+        clearSums();
+      emitRuns(constant(0), channels, /*isFirst=*/sumsOnce());
+      finish(constant(rows));
+    });
+  }
   auto block = [&](Index first, bool isFirst) {
     bool equal = conv.channels % cut.channels == 0;
     Index count = equal ? constant(cut.channels)
@@ -153,13 +177,18 @@ void PlaneEmitter::emitTask(Index task) {
   if (sumsOnce()) {
     block(constant(0), /*isFirst=*/true);
   } else {
-    Value none = k.zero(vectorType());
-    k.loop(constant(0), constant(conv.filters * cut.sumStride(conv)), constant(cut.lanes),
-           [&](Index at) { k.store(none, k.address(sums, f32, at)); });
+    clearSums();
     k.loop(constant(0), constant(conv.channels), constant(cut.channels),
            [&](Index first) { block(first, /*isFirst=*/false); });
   }
-  finish();
+  finish(constant(conv.filters));
+}
+
+void PlaneEmitter::clearSums() {
+  int64_t count = cut.waitingFilters(frame.cpu, conv) * cut.sumStride(conv);
+  Value none = k.zero(vectorType());
+  k.loop(constant(0), constant(count), constant(cut.lanes),
+         [&](Index at) { k.store(none, k.address(sums, f32, at)); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -294,19 +323,23 @@ void PlaneEmitter::emitRuns(Index firstChannel, Index count, bool isFirst) {
   });
 }
 
-void PlaneEmitter::emitTiles(Index firstTerm, Index begin, Index end, bool isFirst) {
-  int64_t vectors = cut.sumStride(conv) / cut.lanes, whole = vectors / cut.vectors;
+void PlaneEmitter::forFilters(llvm::function_ref<void(Index first, unsigned rows)> body) {
   int64_t tiles = llvm::divideCeil(conv.filters, cut.rows);
   int64_t large = conv.filters - tiles * (cut.rows - 1); // tiles of all rows; the others: one less
+  k.loop(constant(0), constant(large), constant(1),
+         [&](Index tile) { body(k.mul(tile, constant(cut.rows)), cut.rows); });
+  k.loop(constant(large), constant(tiles), constant(1), [&](Index tile) {
+    body(k.add(k.mul(tile, constant(cut.rows - 1)), constant(large)), cut.rows - 1);
+  });
+}
+
+void PlaneEmitter::emitTiles(Index firstTerm, Index begin, Index end, bool isFirst) {
+  int64_t vectors = cut.sumStride(conv) / cut.lanes, whole = vectors / cut.vectors;
   auto filters = [&](Index pixel, unsigned count) {
-    k.loop(constant(0), constant(large), constant(1), [&](Index tile) {
-      emitTile(k.mul(tile, constant(cut.rows)), cut.rows, pixel, count, firstTerm, begin, end,
-               isFirst);
-    });
-    k.loop(constant(large), constant(tiles), constant(1), [&](Index tile) {
-      Index filter = k.add(k.mul(tile, constant(cut.rows - 1)), constant(large));
-      emitTile(filter, cut.rows - 1, pixel, count, firstTerm, begin, end, isFirst);
-    });
+    auto tile = [&](Index filter, unsigned rows) {
+      emitTile(filter, rows, pixel, count, firstTerm, begin, end, isFirst);
+    };
+    tileRows ? tile(firstFilter, tileRows) : forFilters(tile);
   };
   k.loop(constant(0), constant(whole), constant(1), [&](Index chunk) {
     filters(k.mul(chunk, constant(cut.vectors * cut.lanes)), cut.vectors);
@@ -369,7 +402,8 @@ void PlaneEmitter::emitTile(Index filter, unsigned rows, Index pixel, unsigned v
     return some;
   });
   accs = k.loop(bulk, end, constant(1), accs, step);
-  Value to = k.address(sums, f32, k.mulAdd(filter, constant(cut.sumStride(conv)), pixel));
+  Index waiting = k.sub(filter, firstFilter);
+  Value to = k.address(sums, f32, k.mulAdd(waiting, constant(cut.sumStride(conv)), pixel));
   for (unsigned r = 0; r < rows; ++r)
     for (unsigned v = 0; v < vectors; ++v) {
       Value place = k.address(to, f32, constant(r * cut.sumStride(conv) + v * cut.lanes));
@@ -380,7 +414,8 @@ void PlaneEmitter::emitTile(Index filter, unsigned rows, Index pixel, unsigned v
     }
 }
 
-void PlaneEmitter::finish() {
+/// Stores the sums that wait, of `count` filters.
+void PlaneEmitter::finish(Index count) {
   const PlaneAxis *axes = conv.axes;
   SmallVector<Value> rowExtents;
   auto type = tensorType(op.getResult());
@@ -392,21 +427,38 @@ void PlaneEmitter::finish() {
     Index columns = k.min(constant(cut.columns), k.sub(constant(axes[2].output), column));
     if (axes[2].output % cut.columns == 0)
       columns = constant(cut.columns);
-    k.loop(constant(0), constant(conv.filters), constant(1), [&](Index filter) {
-      Index channel = k.mulAdd(group, constant(conv.filters), filter);
+    k.loop(constant(0), count, constant(1), [&](Index filter) {
+      Index channel = k.mulAdd(group, constant(conv.filters), k.add(firstFilter, filter));
       Index slice = k.mulAdd(channel, constant(axes[0].output), depth);
       k.loop(constant(0), lines, constant(1), [&](Index y) {
         Index m = k.add(k.mulAdd(slice, constant(axes[1].output), line), y);
         Index from = k.mulAdd(filter, constant(cut.sumStride(conv)),
                               k.mul(y, constant(cut.lineStride(conv))));
-        k.loop(constant(0), columns, constant(cut.lanes), [&](Index x) {
-          Value sum = k.load(vectorType(), k.address(sums, f32, k.add(from, x)));
-          epilogue(k.builder, k.loc, k.value(m), k.value(k.add(column, x)), sum,
-                   k.min(constant(cut.lanes), k.sub(columns, x)));
-        });
+        finishLine(m, from, columns, epilogue);
       });
     });
   });
+}
+
+/// Stores a line of `columns` results, whose sums begin at `from`: vectors, then what is left of
+/// one, in shorter ones where masks cost something.
+void PlaneEmitter::finishLine(Index m, Index from, Index columns, EpilogueFn epilogue) {
+  auto store = [&](Index x, int64_t lanes, Index valid) {
+    auto type = VectorType::get({lanes}, f32);
+    Value sum = k.load(type, k.address(sums, f32, k.add(from, x)));
+    epilogue(k.builder, k.loc, k.value(m), k.value(k.add(column, x)), sum, valid);
+  };
+  Index lanes = constant(cut.lanes), rest = k.rem(columns, lanes), whole = k.sub(columns, rest);
+  k.loop(constant(0), whole, lanes, [&](Index x) { store(x, cut.lanes, lanes); });
+  std::optional<int64_t> left = k.known(rest);
+  if (!left || (*left && frame.cpu.maskedMemory))
+    return k.loop(whole, columns, lanes, [&](Index x) { store(x, cut.lanes, rest); });
+  for (int64_t part = cut.lanes / 2; part; part /= 2) {
+    if (!(*left & part))
+      continue;
+    store(whole, part, constant(part));
+    whole = k.add(whole, constant(part));
+  }
 }
 
 bool codegen::emitPlaneConvolution(KernelFrame &f, cpu::PlaneScheduleAttr schedule) {

@@ -153,6 +153,20 @@ static llvm::SmallVector<unsigned> otherRows(const CpuTarget &cpu, const Contrac
   return rows;
 }
 
+/// A convolution in so many register tiles, as a product.
+static ProductProblem problemOf(const CpuTarget &cpu, const ConvShape &shape,
+                                const ContractionSchedule &schedule, double tiles) {
+  double k = shape.taps * shape.channels, bytes = shape.accBits / 8, width = schedule.panelWidth();
+  ProductProblem problem;
+  problem.tiles = tiles;
+  problem.panels = shape.groups * std::ceil(shape.filters / width);
+  problem.tileCycles = k * schedule.rows * schedule.vectors;
+  problem.aTileBytes = schedule.rows * shape.inputPixels * shape.channels * shape.groups * bytes;
+  problem.bPanelBytes = width * k * bytes;
+  problem.l2Bytes = cpu.l2Bytes;
+  return problem;
+}
+
 /// Tasks are lines of outputs, or equal parts of them, by all panels or some.
 static llvm::SmallVector<ContractionSchedule>
 rankLines(const CpuTarget &cpu, const ConvShape &shape, ContractionSchedule schedule) {
@@ -171,15 +185,8 @@ rankLines(const CpuTarget &cpu, const ConvShape &shape, ContractionSchedule sche
     ++mostTiles;
   if (mostTiles == 0)
     return {};
-  int64_t k = shape.taps * shape.channels, width = schedule.panelWidth();
-  ProductProblem problem;
-  problem.tiles = double(lines) * lineTiles;
-  problem.panels = shape.groups * std::ceil(double(shape.filters) / width);
-  problem.tileCycles = double(k) * schedule.rows * schedule.vectors;
-  problem.aTileBytes =
-      double(schedule.rows) * shape.inputPixels * shape.channels * shape.groups * bytes;
-  problem.bPanelBytes = double(width) * k * bytes;
-  problem.l2Bytes = cpu.l2Bytes;
+  int64_t k = shape.taps * shape.channels;
+  ProductProblem problem = problemOf(cpu, shape, schedule, double(lines) * lineTiles);
   schedule.a = OperandAccess::Copied;
   schedule.unroll = unrolledRun(cpu, schedule, shape.copies);
   schedule.inlineEpilogue = k <= 48 && shape.linePixels > 0;
@@ -209,14 +216,8 @@ static llvm::SmallVector<ContractionSchedule> cutConv(const CpuTarget &cpu,
   int64_t bytes = shape.accBits / 8, width = schedule.panelWidth();
   int64_t k = shape.taps * shape.channels;
 
-  ProductProblem problem;
-  problem.tiles = std::ceil(double(pixels) / schedule.rows);
-  problem.panels = shape.groups * std::ceil(double(shape.filters) / width);
-  problem.tileCycles = double(k) * schedule.rows * schedule.vectors;
-  problem.aTileBytes =
-      double(schedule.rows) * shape.inputPixels * shape.channels * shape.groups * bytes;
-  problem.bPanelBytes = double(width) * k * bytes;
-  problem.l2Bytes = cpu.l2Bytes;
+  ProductProblem problem =
+      problemOf(cpu, shape, schedule, std::ceil(double(pixels) / schedule.rows));
   if (gathers)
     problem.aTileCopyCycles = double(schedule.rows) * shape.taps * cyclesOfTap;
 

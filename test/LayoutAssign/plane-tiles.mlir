@@ -1,0 +1,28 @@
+// RUN: tcc-opt %s -tcc-layout-orient-products | FileCheck %s
+
+// Of one channel a result beyond L2 costs more to turn than its products: it is computed in planes. So are groups of eight and of
+// four, whose input is beyond L2, and filters of narrow groups that a run brings, for which there is no other template.
+// CHECK-LABEL: func @planes
+// CHECK-COUNT-3: prim.conv {{.*}}cpu.in_planes
+func.func @planes(%x: tensor<1x1x224x224xf32>, %y: tensor<1x256x56x56xf32>, %z: tensor<1x16x20x20xf32>, %v: tensor<16x4x3x3xf32>) -> (tensor<1x64x224x224xf32>, tensor<1x256x28x28xf32>, tensor<1x16x20x20xf32>) {
+  %w = prim.weight "w" : tensor<64x1x3x3xf32>
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x1x224x224xf32>, tensor<64x1x3x3xf32>) -> tensor<1x64x224x224xf32>
+  %u = prim.weight "u" : tensor<256x8x3x3xf32>
+  %1 = prim.conv %y, %u sizes() {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 32 : i64} : (tensor<1x256x56x56xf32>, tensor<256x8x3x3xf32>) -> tensor<1x256x28x28xf32>
+  %2 = prim.conv %z, %v sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 4 : i64} : (tensor<1x16x20x20xf32>, tensor<16x4x3x3xf32>) -> tensor<1x16x20x20xf32>
+  return %0, %1, %2 : tensor<1x64x224x224xf32>, tensor<1x256x28x28xf32>, tensor<1x16x20x20xf32>
+}
+
+// Many channels of a near image; narrow groups of weights that are near; a filter for each channel; strides of more than eight.
+// CHECK-LABEL: func @stay
+// CHECK-NOT: cpu.in_planes
+func.func @stay(%x: tensor<1x64x20x20xf32>, %y: tensor<1x16x10x10xf32>, %v: tensor<16x1x7x7xf32>, %z: tensor<1x1x20000xf32>) -> (tensor<1x64x20x20xf32>, tensor<1x16x10x10xf32>, tensor<1x16x10x10xf32>, tensor<1x256x2000xf32>) {
+  %w = prim.weight "w" : tensor<64x64x3x3xf32>
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x64x20x20xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x20x20xf32>
+  %u = prim.weight "u" : tensor<16x4x3x3xf32>
+  %1 = prim.conv %y, %u sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 4 : i64} : (tensor<1x16x10x10xf32>, tensor<16x4x3x3xf32>) -> tensor<1x16x10x10xf32>
+  %2 = prim.conv %y, %v sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 3, 3>, high = array<i64: 3, 3>, groups = 16 : i64} : (tensor<1x16x10x10xf32>, tensor<16x1x7x7xf32>) -> tensor<1x16x10x10xf32>
+  %t = prim.weight "t" : tensor<256x1x10xf32>
+  %3 = prim.conv %z, %t sizes() {strides = array<i64: 10>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 0>, high = array<i64: 0>, groups = 1 : i64} : (tensor<1x1x20000xf32>, tensor<256x1x10xf32>) -> tensor<1x256x2000xf32>
+  return %0, %1, %2, %3 : tensor<1x64x20x20xf32>, tensor<1x16x10x10xf32>, tensor<1x16x10x10xf32>, tensor<1x256x2000xf32>
+}
