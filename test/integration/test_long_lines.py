@@ -360,6 +360,29 @@ class LongLines(LineTest):
                 constants.append((f"k{k}", [k]))
             self.check(nodes, x, outputs, constants=constants)
 
+    def test_small_part_of_lines(self):
+        """Kept on the stack: in both orders, of types whose keys have 32 bits, known and open; ties, NaN, lines in order, and
+        such that have hardly as many that are not infinite."""
+        random = np.random.default_rng(19)
+        for length, dtype in ((40011, np.float32), (40011, np.float16), (40011, np.uint8), (39999, np.int32)):
+            x = random.integers(0 if dtype == np.uint8 else -900, 200, (7, length)).astype(dtype)
+            x[1], x[2] = np.sort(x[1]), np.sort(x[2])[::-1]
+            if np.issubdtype(dtype, np.floating):
+                x[3], x[4, ::3], x[5, ::900], x[6, 1::4] = -np.inf, np.nan, np.nan, np.inf
+                x[3, 17::900] = 1
+            nodes, outputs, constants = [], {}, []
+            for k in (70, 300):
+                for largest in (0, 1):
+                    numbers = np.where(np.isnan(x), np.inf, x.astype(np.float64))
+                    ranked = np.searchsorted(np.unique(numbers), numbers) * 2 + np.isnan(x)  # NaN after infinity
+                    order = np.argsort(-ranked if largest else ranked, -1, kind="stable")[:, :k]
+                    name = f"{k}_{largest}"
+                    nodes.append(helper.make_node("TopK", ["x", f"k{name}"], [f"v{name}", f"i{name}"], largest=largest))
+                    outputs |= {f"v{name}": np.take_along_axis(x, order, -1), f"i{name}": order}
+                    constants.append((f"k{name}", [k]))
+            self.check(nodes, x, outputs, constants=constants)
+            self.check(nodes, x, outputs, shape=("lines", "length"), constants=constants)
+
     def test_short_lines_in_order(self):
         """Lines of a few vectors, of every width of keys: ties, zeros of both signs, NaN and infinities; all of a line and a part."""
         random = np.random.default_rng(13)  # what the other tests draw stays

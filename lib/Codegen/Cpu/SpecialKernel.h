@@ -22,6 +22,9 @@ void emitLines(KernelFrame &f, mlir::Operation *op);
 /// Whether `op` gives more first elements of lines than are kept in order, so that they are
 /// selected before they are sorted.
 bool selectsFirst(mlir::Operation *op, const CpuTarget &cpu);
+/// Whether `op` gives a part of lines that is kept in order on the stack while a line is looked
+/// through.
+bool boundsFirst(mlir::Operation *op, const CpuTarget &cpu);
 /// Whether `op` can sort lines as words of keys and places.
 bool sortsWords(mlir::Operation *op, const CpuTarget &cpu);
 /// The line at `at` so.

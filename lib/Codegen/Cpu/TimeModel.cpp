@@ -217,8 +217,9 @@ void LaunchCosts::countOperator(Operation *op) {
       .Case([&](prim::TopKOp top) {
         double n = typicalElements(tensorType(top.getX()).getShape().slice(top.getAxis(), 1));
         double looked = elementsOf(top.getX());
-        if (selectsFirst(top, cpu)) {
-          of(CpuCost::Simple) += vectors(top.getX(), kSelectionLooks * looked);
+        if (selectsFirst(top, cpu) || boundsFirst(top, cpu)) {
+          double looks = boundsFirst(top, cpu) ? 1 : kSelectionLooks;
+          of(CpuCost::Simple) += vectors(top.getX(), looks * looked);
           of(CpuCost::Ordered) += elements * steps(n);
         } else {
           of(CpuCost::Ordered) += looked * (sortsWords(top, cpu) ? steps(n) : 1);

@@ -7,6 +7,12 @@
 // first (SelectedElement.cpp), unless they are most of a line that fits the stack: its words lie
 // there.
 //
+// A small part of a line is kept on the stack while the line is looked through: of an element that
+// comes behind as many as are asked for nothing is stored, and most are soon told to be such by one
+// comparison with the last of those. When the stack is full of others, it is sorted, and what is
+// behind is dropped. It has as much room again as it keeps, so that even where all elements come
+// before what was kept by then each is sorted twice on average.
+//
 // Elements of 64 bits are sorted by their upper halves, and then those of each run whose upper
 // halves are equal by their lower ones: few runs of numbers in no order, and one of small integers.
 //
@@ -18,6 +24,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Codegen/Common/OrderKey.h"
+#include "tcc/Codegen/Cpu/KernelBuilder.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -42,6 +49,29 @@ static bool keepsFirst(int64_t kept, int64_t extent, bool wide, const CpuTarget 
 
 constexpr int64_t kOnStack = 8192; ///< words, all of which are sorted where most are kept
 
+/// The words on the stack among which the first of lines are kept; 0: they are found otherwise.
+static int64_t roomOfFirst(Operation *op, const CpuTarget &cpu) {
+  constexpr int64_t kShare = 128, kMost = 1024, kFewMore = 128;
+  auto top = dyn_cast<prim::TopKOp>(op);
+  if (!top)
+    return 0;
+  RankedTensorType type = tensorType(top.getX());
+  Type element = type.getElementType();
+  int64_t extent = type.getShape().back();
+  int64_t kept = tensorType(top.getValues()).getShape().back();
+  bool open = ShapedType::isDynamic(extent);
+  bool fits = !ShapedType::isDynamic(kept) && kept <= kMost &&
+              (open || (extent >= kShare * kept && extent < int64_t(1) << kKeyBits));
+  if (int64_t(top.getAxis()) + 1 != type.getRank() || !fits || hasWideKeys(element) ||
+      computeType(element).getIntOrFloatBitWidth() < 8 || keepsFirst(kept, extent, false, cpu))
+    return 0;
+  return kept + std::max(kept, kFewMore);
+}
+
+bool tcc::codegen::boundsFirst(Operation *op, const CpuTarget &cpu) {
+  return roomOfFirst(op, cpu) != 0;
+}
+
 bool tcc::codegen::selectsFirst(Operation *op, const CpuTarget &cpu) {
   constexpr int64_t kShare = 3;
   auto top = dyn_cast<prim::TopKOp>(op);
@@ -55,7 +85,7 @@ bool tcc::codegen::selectsFirst(Operation *op, const CpuTarget &cpu) {
   if (!open && extent <= kOnStack && isMost)
     return false;
   bool fits = open || extent < int64_t(1) << kKeyBits;
-  return int64_t(top.getAxis()) + 1 == type.getRank() && fits &&
+  return int64_t(top.getAxis()) + 1 == type.getRank() && fits && !boundsFirst(op, cpu) &&
          !keepsFirst(kept, extent, hasWideKeys(type.getElementType()), cpu);
 }
 
@@ -71,7 +101,8 @@ bool tcc::codegen::sortsWords(Operation *op, const CpuTarget &cpu) {
     return false;
   int64_t kept = cast<RankedTensorType>(op->getResult(0).getType()).getShape().back();
   bool keeps = keepsFirst(kept, extent, hasWideKeys(type.getElementType()), cpu);
-  return isa<prim::SortOp>(op) || selectsFirst(op, cpu) || (!open && extent <= kOnStack && !keeps);
+  return isa<prim::SortOp>(op) || selectsFirst(op, cpu) || boundsFirst(op, cpu) ||
+         (!open && extent <= kOnStack && !keeps);
 }
 
 /// The half of a wide key that is sorted by, or all of another, above the place (index).
@@ -130,12 +161,16 @@ public:
   SortedLine(KernelFrame &f, Operation *op, Coords at, Value length)
       : f(f), op(op), at(std::move(at)), length(length), x(lineAxis(op)->first),
         axis(lineAxis(op)->second), element(tensorType(x).getElementType()),
-        selects(selectsFirst(op, f.cpu)), all(isa<prim::SortOp>(op) || selects),
-        count(selects ? f.results[0].extents[axis] : length),
-        words(all ? f.results[1] : wordsOnStack(f, length)) {}
+        selects(selectsFirst(op, f.cpu)), room(roomOfFirst(op, f.cpu)),
+        all(isa<prim::SortOp>(op) || selects), count(selects ? f.results[0].extents[axis] : length),
+        words(all    ? f.results[1]
+              : room ? wordsOnStack(f, f.e.index(room + kLookedAt * f.cpu.lanes(kKeyBits)))
+                     : wordsOnStack(f, length)) {}
   void emit();
 
 private:
+  static constexpr int64_t kLookedAt = 4; ///< vectors at once, whether any of them is kept
+
   Coords along(Value i) {
     Coords point(at);
     point[axis] = Coord::affine(i, f.e.lanes() > 1 ? 1 : 0);
@@ -152,7 +187,10 @@ private:
     return arith::ShRUIOp::create(f.b, f.e.load(words, wordAt(i)), constant(kKeyBits));
   }
   void makeWords(Value i, Value place, bool lower);
+  void makeWordsTo(Value end);
   void sort(Value begin, Value end);
+  Value elementAt(Value place);
+  void keepFirst();
   void sortRuns();
   Value endOfRun(Value begin);
 
@@ -163,6 +201,7 @@ private:
   unsigned axis;
   Type element;
   bool selects; ///< of the line those that come first
+  int64_t room; ///< for words among which those are kept, or 0
   bool all;     ///< as many words as elements of the results
   Value count;  ///< of the words
   Memory words;
@@ -235,9 +274,74 @@ void SortedLine::sortRuns() {
   });
 }
 
+/// The words of the elements before `end`.
+void SortedLine::makeWordsTo(Value end) {
+  unsigned lanes = lanesFor(f.cpu.lanes(kKeyBits), tensorType(x).getShape().back());
+  f.vectorLoop(f.e.index(0), end, lanes, true, [&](Value i) { makeWords(i, i, /*lower=*/false); });
+}
+
+/// The elements at `place` and its lanes.
+Value SortedLine::elementAt(Value place) {
+  bool many = f.e.lanes() > 1;
+  Value v = many ? f.e.evalVector(x, along(place)) : f.e.eval(x, along(place));
+  f.failed |= !v;
+  Type one = computeType(element), type = many ? Type(VectorType::get({f.e.lanes()}, one)) : one;
+  return v ? v : arith::ConstantOp::create(f.b, cast<TypedAttr>(f.b.getZeroAttr(type)));
+}
+
+/// The words of those that are asked for, in order, among the first ones.
+void SortedLine::keepFirst() {
+  KernelBuilder k(f.b, f.launch.getLoc());
+  Type index = f.b.getIndexType(), i64 = f.b.getI64Type();
+  bool largest = ordersLargest(op);
+  unsigned lanes = kLookedAt * f.cpu.lanes(kKeyBits);
+  Value kept = f.results[0].extents[axis], some = f.minIndex(length, f.e.index(room));
+  // Variables, which LLVM keeps in registers.
+  Value words = k.scratch(i64, 1), bound = k.scratch(computeType(element), 1);
+  auto filled = [&] { return arith::IndexCastOp::create(f.b, index, k.load(i64, words)); };
+  auto last = [&] { return k.load(computeType(element), bound); };
+  auto drop = [&](Value end) {
+    sort(f.e.index(0), end);
+    Value place = placeAt(f.e.subIndex(kept, f.e.index(1)));
+    k.store(arith::IndexCastOp::create(f.b, i64, kept), words);
+    k.store(elementAt(arith::IndexCastOp::create(f.b, index, place)), bound);
+  };
+  auto keep = [&](Value place) {
+    Value to = filled();
+    makeWords(to, place, /*lower=*/false);
+    k.store(arith::IndexCastOp::create(f.b, i64, f.e.addIndex(to, f.e.index(1))), words);
+  };
+  makeWordsTo(some);
+  drop(some);
+  Value n = f.e.index(lanes);
+  Value whole = f.e.mulIndex(f.e.divIndex(f.e.subIndex(length, some), n), n);
+  Value end = f.e.addIndex(some, whole);
+  f.loop(some, end, lanes, [&](Value i) {
+    f.e.setLanes(lanes);
+    Value v = elementAt(i);
+    f.e.setLanes(1);
+    forEachLane(f, i, comesBefore(f, element, largest, v, f.e.splat(last(), lanes)), {},
+                [&](Value place, ValueRange) {
+                  keep(place);
+                  return SmallVector<Value>();
+                });
+    Value now = filled();
+    Value full = arith::CmpIOp::create(f.b, arith::CmpIPredicate::sgt, now, f.e.index(room));
+    f.when(full, [&] { drop(now); });
+  });
+  f.loop(end, length, 1, [&](Value i) {
+    f.when(comesBefore(f, element, largest, elementAt(i), last()), [&] { keep(i); });
+  });
+  Value now = filled();
+  f.when(arith::CmpIOp::create(f.b, arith::CmpIPredicate::sgt, now, kept),
+         [&] { sort(f.e.index(0), now); });
+}
+
 void SortedLine::emit() {
   Value none = f.e.index(0);
-  if (selects) {
+  if (room) {
+    keepFirst();
+  } else if (selects) {
     unsigned bits = hasWideKeys(element) ? 2 * kKeyBits : kKeyBits;
     Value sign = IntegerLanes{f}.constant(int64_t(uint64_t(1) << (bits - 1)), bits);
     forFirstOfOrder(f, cast<prim::TopKOp>(op), at, [&](Value number, Value key, Value place) {
@@ -246,8 +350,7 @@ void SortedLine::emit() {
     });
     sort(none, count);
   } else {
-    unsigned lanes = lanesFor(f.cpu.lanes(32), tensorType(x).getShape().back());
-    f.vectorLoop(none, length, lanes, true, [&](Value i) { makeWords(i, i, /*lower=*/false); });
+    makeWordsTo(length);
     sort(none, length);
   }
   if (hasWideKeys(element))
