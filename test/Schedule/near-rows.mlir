@@ -58,3 +58,26 @@ func.func @parts(%x: tensor<33x512xf32> {graph.name = "x"}, %y: tensor<512x768xf
   %c = prim.dot %u, %v batch [] x [] contract [1] x [0] : (tensor<33x300xf32>, tensor<300x760xf32>) -> tensor<33x760xf32>
   return %a, %b, %c : tensor<33x768xf32>, tensor<24x768xf32>, tensor<33x760xf32>
 }
+
+// Such panels are copied too where a batch's matrices take more than L2 between them, and for many rows, known or not, of which
+// vectors lie across two lines. What stays in L2 and few rows are in place.
+// CHECK-LABEL: @leaving
+// CHECK-COUNT-5: schedule = #cpu.contraction_schedule<{{.*}}, b = in_place,
+// NARROW-LABEL: @leaving
+// NARROW: schedule = #cpu.contraction_schedule<{{.*}}, a = in_place, b = copied, {{.*}} -> tensor<16x66x512xf32>
+// NARROW: schedule = #cpu.contraction_schedule<{{.*}}, a = in_place, b = in_place, {{.*}} -> tensor<16x32x512xf32>
+// NARROW: schedule = #cpu.contraction_schedule<{{.*}}, a = in_place, b = in_place, {{.*}} -> tensor<2x66x512xf32>
+// NARROW: schedule = #cpu.contraction_schedule<{{.*}}, a = in_place, b = copied, {{.*}} -> tensor<200x501xf32>
+// NARROW: schedule = #cpu.contraction_schedule<{{.*}}, a = in_place, b = in_place, {{.*}} -> tensor<100x501xf32>
+func.func @leaving(%x: tensor<16x66x128xf32> {graph.name = "x"}, %y: tensor<16x128x512xf32> {graph.name = "y"}, %z: tensor<16x32x128xf32> {graph.name = "z"},
+                   %u: tensor<2x66x100xf32> {graph.name = "u"}, %v: tensor<2x100x512xf32> {graph.name = "v"}, %r: tensor<200x77xf32> {graph.name = "r"},
+                   %s: tensor<77x501xf32> {graph.name = "s"}, %t: tensor<100x77xf32> {graph.name = "t"})
+    -> (tensor<16x66x512xf32> {graph.name = "a"}, tensor<16x32x512xf32> {graph.name = "b"}, tensor<2x66x512xf32> {graph.name = "c"},
+        tensor<200x501xf32> {graph.name = "d"}, tensor<100x501xf32> {graph.name = "e"}) {
+  %a = prim.dot %x, %y batch [0] x [0] contract [2] x [1] : (tensor<16x66x128xf32>, tensor<16x128x512xf32>) -> tensor<16x66x512xf32>
+  %b = prim.dot %z, %y batch [0] x [0] contract [2] x [1] : (tensor<16x32x128xf32>, tensor<16x128x512xf32>) -> tensor<16x32x512xf32>
+  %c = prim.dot %u, %v batch [0] x [0] contract [2] x [1] : (tensor<2x66x100xf32>, tensor<2x100x512xf32>) -> tensor<2x66x512xf32>
+  %d = prim.dot %r, %s batch [] x [] contract [1] x [0] : (tensor<200x77xf32>, tensor<77x501xf32>) -> tensor<200x501xf32>
+  %e = prim.dot %t, %s batch [] x [] contract [1] x [0] : (tensor<100x77xf32>, tensor<77x501xf32>) -> tensor<100x501xf32>
+  return %a, %b, %c, %d, %e : tensor<16x66x512xf32>, tensor<16x32x512xf32>, tensor<2x66x512xf32>, tensor<200x501xf32>, tensor<100x501xf32>
+}

@@ -102,7 +102,8 @@ def products():
         case(f"matvec/{n}", torch.mv, lambda n=n: [random(n, n), random(n)], 2 * n * n, quick=n == 4096)
         case(f"vecmat/{n}", lambda x, y: y @ x, lambda n=n: [random(n, n), random(n)], 2 * n * n)
     case("dot/1048576", torch.dot, lambda: [random(1 << 20), random(1 << 20)], 2 << 20)
-    for b, m, k, n in ((12, 128, 64, 128), (96, 64, 64, 64), (8, 512, 64, 512), (256, 16, 16, 16), (2, 1000, 77, 501)):
+    for b, m, k, n in ((12, 128, 64, 128), (96, 64, 64, 64), (8, 512, 64, 512), (256, 16, 16, 16), (2, 1000, 77, 501),
+                       (16, 66, 129, 667)):
         case(f"bmm/{size_name(b, m, k, n)}", torch.bmm, lambda b=b, m=m, k=k, n=n: [random(b, m, k), random(b, k, n)],
              2 * b * m * k * n, quick=b == 12)
     case("matmul/512x512x512/f64", torch.matmul, lambda: [random(512, 512, dtype=F64), random(512, 512, dtype=F64)], 2**28)

@@ -31,6 +31,16 @@ bool readsWholeLines(const CpuTarget &cpu, const ContractionShape &shape,
 /// What the cache that cores share gives fast enough.
 int64_t nearBytes(const CpuTarget &cpu) { return cpu.lastBytes / 5; }
 
+/// Whether panels of parts of lines, which each tile reads again, are better copied once: where
+/// they come from beyond L2, since what a batch's matrices take comes between (one that L1 holds is
+/// read ahead well enough), and for many rows where vectors lie across two lines.
+bool leavesParts(const CpuTarget &cpu, const ContractionShape &shape) {
+  bool isFar = bytesOfB(shape) > cpu.l1Bytes && shape.entries * bytesOfB(shape) > cpu.l2Bytes;
+  bool splitsVectors = shape.rowBytes % (cpu.vectorBits / 8) != 0;
+  bool isHigh = shape.m <= 0 || shape.m > pagedRows;
+  return isFar || (splitsVectors && isHigh);
+}
+
 } // namespace
 
 bool readsNearRows(const CpuTarget &cpu, const ContractionShape &shape,
@@ -47,6 +57,8 @@ bool readsNearRows(const CpuTarget &cpu, const ContractionShape &shape,
   // A panel of parts of lines, of which each tile reads both ends, leaves L1.
   int64_t panelBytes = schedule.panelWidth() * shape.k * (shape.accBits / 8);
   if (!wholeLines && panelBytes > cpu.l1Bytes && !(shape.m > 0 && shape.m <= leftRows))
+    return false;
+  if (!wholeLines && !isFew && leavesParts(cpu, shape))
     return false;
   int64_t most = nearBytes(cpu);
   if (isFew && wholeLines) // rows within a page are found sooner
