@@ -66,6 +66,9 @@ Access tcc::operandAccess(Operation *op, unsigned operand, ArrayRef<int> at,
   Value value = op->getOperand(operand);
   if (!isa<RankedTensorType>(value.getType()))
     return {};
+  // Of a kernel with a template of its own nobody knows where its points lie.
+  if (static_cast<int64_t>(at.size()) != tensorType(op->getResult(0)).getRank())
+    return unknownAccess(value);
   if (prim::isElementwise(op))
     return Access(at);
   return llvm::TypeSwitch<Operation *, Access>(op)

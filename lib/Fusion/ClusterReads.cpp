@@ -174,13 +174,52 @@ static bool isTurnedForPool(Value v) {
   return reads > tensorType(v).getNumElements();
 }
 
+/// Whether rows of a transposed value are taken by an index, of as many elements as it has or
+/// nobody knows how many: each would be gathered.
+static bool givesRows(prim::TransposeOp op) {
+  constexpr int64_t kShort = 4; // elements, which are as many accesses either way
+  auto turned = tensorType(op.getResult());
+  if (!turned.isDynamicDim(turned.getRank() - 1) && turned.getShape().back() < kShort)
+    return false;
+  int64_t taken = 0;
+  SmallVector<Value> values = {op.getResult()};
+  while (!values.empty()) {
+    Value v = values.pop_back_val();
+    for (OpOperand &use : v.getUses()) {
+      if (use.getOwner()->getNumResults() != 1 || isHost(use.getOwner()))
+        return false;
+      auto type = tensorType(use.getOwner()->getResult(0));
+      if (auto take = dyn_cast<prim::TakeOp>(use.getOwner())) {
+        bool ofRows = use.getOperandNumber() == 0 &&
+                      static_cast<int64_t>(take.getAxis()) + 1 < tensorType(v).getRank();
+        if (!ofRows)
+          return false;
+        if (!type.hasStaticShape())
+          return true;
+        taken += type.getNumElements();
+        continue;
+      }
+      if (!isa<prim::ReshapeOp>(use.getOwner()) || type.getRank() == 0 ||
+          type.getShape().back() != tensorType(v).getShape().back())
+        return false;
+      values.push_back(use.getOwner()->getResult(0));
+    }
+  }
+  return taken > 0 && (!turned.hasStaticShape() || taken >= turned.getNumElements());
+}
+
 /// Whether a transposed value is sooner turned in memory than read across: by windows, by rows that
-/// lie in it as columns, or by an index along its last axis, from many more points than it has.
+/// lie in it as columns, as rows that are taken, or by an index along its last axis, from many more
+/// points than it has.
 bool Clustering::turnsFirst(prim::TransposeOp op) {
   constexpr int64_t kOften = 4, kWorthKernel = 4096;
   auto type = tensorType(op.getResult());
   ArrayRef<int64_t> order = op.getPermutation();
-  if (!type.hasStaticShape() || order.empty() || order.back() == int64_t(order.size()) - 1)
+  if (order.empty() || order.back() == int64_t(order.size()) - 1)
+    return false;
+  if (policy.fuse && givesRows(op))
+    return true;
+  if (!type.hasStaticShape())
     return false;
   if (policy.fuse && isTurnedForPool(op.getResult()))
     return true;

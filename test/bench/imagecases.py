@@ -118,10 +118,12 @@ def moved():
         if padding == "zeros":
             wide(f"image/grid_sample/{mode}/{padding}/{int(corners)}/3x128", sample, (1, 3, 128, 128), grid(1, 128, 128))
     wide("image/grid_sample/3d", lambda x, g: F.grid_sample(x, g), (1, 8, 12, 24, 24), lambda: torch.rand(1, 12, 20, 20, 3) * 2.2 - 1.1)
-    for (n, c, h, w), count, size, samples in (((4, 8, 224, 227), 20, 14, 2), ((1, 64, 56, 56), 100, 7, 2), ((2, 16, 33, 40), 12, 7, -1)):
+    for (n, c, h, w), count, size, samples in (((4, 8, 224, 227), 20, 14, 2), ((1, 64, 56, 56), 100, 7, 2), ((2, 16, 33, 40), 12, 7, -1),
+                                               ((4, 8, 224, 227), 20, 14, -1), ((1, 64, 56, 56), 100, 7, -1)):
         wide(f"image/roi_align/{n}x{c}x{h}/{count}x{size}/{samples}",
              lambda x, r, size=size, samples=samples: torchvision.ops.roi_align(x, r, size, 0.5, samples, True),
              (n, c, h, w), lambda n=n, h=h, w=w, count=count: regions(n, h, w, count))
+    wide("image/roi_pool/1x64x56/100x7", lambda x, r: torchvision.ops.roi_pool(x, r, 7, 0.5), (1, 64, 56, 56), lambda: regions(1, 56, 56, 100))
     wide("image/affine_grid", lambda t: F.affine_grid(t, (4, 3, 100, 120), False), (4, 2, 3))
     for mode, (shape, by) in itertools.product(("constant", "reflect", "replicate", "circular"),
                                                (((4, 64, 56, 56), (1, 1, 1, 1)), ((2, 17, 57, 59), (3, 2, 5, 1)), ((16, 33, 1001), (7, 9)),

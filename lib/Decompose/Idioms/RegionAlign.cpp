@@ -1,16 +1,16 @@
 //===- RegionAlign.cpp - Regions of images, pooled ------------------------===//
 //
 // A region is cut into bins. Aligned, a bin is the mean (or the largest) of samples between pixels,
-// at the same distances in each; there are as many for every region as that with most needs, and
-// those too many do not count. In whole pixels a bin is a rectangle, so a mask of rows and one of
-// columns say what it covers. Where every bin has channels of its own, each is a region of one bin,
-// of an image that has those channels alone.
+// at the same distances in each. Where there are as many as a region's extent asks for, their mean
+// is one of the pixels that it covers; in whole pixels, a bin is a rectangle of them anyway. Where
+// every bin has channels of its own, each is a region of one bin, of an image that has those
+// channels alone.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/RegionAlign.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Axes.h"
-#include "Decompose/Idioms/Sampling.h"
+#include "Decompose/Idioms/RegionPixels.h"
 #include <limits>
 
 using namespace mlir;
@@ -26,11 +26,8 @@ Value column(PrimBuilder &b, Value matrix, int64_t i) {
 }
 
 /// The samples of RoiAlign along one axis of each region.
-struct Samples {
-  Value position; ///< [R, bins * grid]
-  Value used;     ///< likewise: whether the sample counts
-  Value count;    ///< [R], below 1 where the region has no extent
-  Dim grid;       ///< samples a bin, for the region that has most
+struct Samples : BinSamples {
+  Value count; ///< [R], below 1 where the region has no extent
 };
 
 Samples samplesAlong(PrimBuilder &b, const RegionPooling &o, Value begin, Value end, int64_t bins) {
@@ -42,6 +39,7 @@ Samples samplesAlong(PrimBuilder &b, const RegionPooling &o, Value begin, Value 
     length = b.maximum(length, 1.0);
   Value bin = b.div(length, static_cast<double>(bins));
   Samples s;
+  s.bins = b.dim(bins);
   if (o.samples > 0) {
     s.grid = b.dim(o.samples);
     s.count = b.full({b.dim(begin, 0)}, static_cast<double>(o.samples), t);
@@ -59,25 +57,31 @@ Samples samplesAlong(PrimBuilder &b, const RegionPooling &o, Value begin, Value 
   Value position = b.add(alongAxis(b, start, 0, 3), b.mul(alongAxis(b, bin, 0, 3), inBin));
   Dims flat = {shape[0], b.mulDims(shape[1], shape[2])};
   s.position = b.reshape(b.broadcastTo(position, shape), flat);
-  Value used = b.compare(P::lt, i, alongAxis(b, s.count, 0, 3));
-  s.used = b.reshape(b.broadcastTo(used, shape), flat);
+  if (o.samples == 0) {
+    Value used = b.compare(P::lt, i, alongAxis(b, s.count, 0, 3));
+    s.used = b.reshape(b.broadcastTo(used, shape), flat);
+  }
   return s;
 }
 
-/// Which elements of an axis of `extent` each bin of each region covers: [R, bins, extent]. Regions
-/// end with the element at `end`; those of parts before it, and no bin of theirs has the axis'
-/// last.
-Value covered(PrimBuilder &b, Value begin, Value end, int64_t bins, Dim extent, bool parts) {
-  Type t = b.elem(begin);
+/// Which elements of an axis of `extent` each bin of each region covers. Regions end with the
+/// element at `end`; those of parts before it, and no bin of theirs has the axis' last.
+Band covered(PrimBuilder &b, Value begin, Value end, int64_t bins, Dim extent, bool parts) {
+  Type t = b.elem(begin), i64 = b.builder().getI64Type();
   Value length = b.maximum(b.add(b.sub(end, begin), parts ? 0.0 : 1.0), 1.0);
-  Value bin = alongAxis(b, b.div(length, static_cast<double>(bins)), 0, 3);
-  Value p = alongAxis(b, b.iota({b.dim(bins)}, 0, t), 1, 3);
-  Value first = b.add(b.unary<prim::FloorOp>(b.mul(p, bin)), alongAxis(b, begin, 0, 3));
-  Value last = b.add(b.unary<prim::CeilOp>(b.mul(b.add(p, 1.0), bin)), alongAxis(b, begin, 0, 3));
+  Value bin = b.unsqueeze(b.div(length, static_cast<double>(bins)), {1});
+  Value p = b.iota({b.dim(1), b.dim(bins)}, 1, t), most = scalarOf(b, extent, t);
   if (parts)
-    last = b.minimum(last, b.sub(scalarOf(b, extent, t), 1.0));
-  Value at = alongAxis(b, b.iota({extent}, 0, t), 2, 3);
-  return b.binary<prim::AndOp>(b.compare(P::ge, at, first), b.compare(P::lt, at, last));
+    most = b.sub(most, 1.0);
+  auto inside = [&](Value at) {
+    at = b.add(at, b.unsqueeze(begin, {1}));
+    return b.cast(b.maximum(b.minimum(at, most), 0.0), i64);
+  };
+  Band band;
+  band.first = inside(b.unary<prim::FloorOp>(b.mul(p, bin)));
+  Value last = inside(b.unary<prim::CeilOp>(b.mul(b.add(p, 1.0), bin)));
+  band.count = b.maximum(b.sub(last, band.first), 0.0);
+  return band;
 }
 
 /// To the nearest whole number, halves away from 0.
@@ -98,33 +102,14 @@ bool fit(PrimBuilder &b, Value x, Value regions, Value images, const RegionPooli
   return false;
 }
 
-/// The samples of each bin of each region, added or the largest: [R, C, height, width].
+/// The samples of each bin of each region, added or the largest: [R, C, bins of y, bins of w].
 Value pooledSamples(PrimBuilder &b, Value x, Value images, const Samples &y, const Samples &w,
-                    int64_t height, int64_t width, K kind) {
-  // [1, R, rows of samples, columns of samples]: images are one axis more of what is sampled, since
-  // one for each region would be copied.
-  Dims all = {b.dim(1), b.dim(images, 0), b.dim(y.position, 1), b.dim(w.position, 1)};
-  Dims places(llvm::drop_begin(all));
-  auto spread = [&](Value v, int64_t axis) {
-    return b.broadcastTo(b.unsqueeze(v, {axis}), places);
-  };
-  auto spreadToAll = [&](Value v, int64_t axis) {
-    return b.broadcastTo(b.unsqueeze(v, {0, axis}), all);
-  };
-  Value image =
-      b.broadcastTo(b.unsqueeze(b.cast(images, b.builder().getI64Type()), {0, 2, 3}), all);
-  SmallVector<SmallVector<SampleTap>> taps = {
-      {{image, b.scalar(1, b.elem(x))}},
-      linearTaps(b, spreadToAll(y.position, 3), b.dim(x, 2), false),
-      linearTaps(b, spreadToAll(w.position, 2), b.dim(x, 3), false)};
+                    K kind) {
   requireInRange(b, images, b.dim(x, 0), IndexRange::positions);
-  Value pictures = b.unsqueeze(b.transpose(x, {1, 0, 2, 3}), {0});
-  Value samples = b.transpose(b.squeeze(sampleAt(b, pictures, taps, kind), {0}), {1, 0, 2, 3});
-  Value used = b.unsqueeze(b.binary<prim::AndOp>(spread(y.used, 2), spread(w.used, 1)), {1});
-  double neutral = kind == K::sum ? 0 : -std::numeric_limits<double>::infinity();
-  samples = b.select(used, samples, b.scalar(neutral, b.elem(x)));
-  Dims split = {places[0], b.dim(x, 1), b.dim(height), y.grid, b.dim(width), w.grid};
-  return b.reduce(kind, b.reshape(samples, split), {3, 5}, false);
+  if (!y.used || kind != K::sum)
+    return combineSamples(b, x, images, y, w, kind);
+  return combinePixels(b, x, images, bandOfSamples(b, y, b.dim(x, 2)),
+                       bandOfSamples(b, w, b.dim(x, 3)), prim::ScatterKind::add);
 }
 
 /// What each of `have` bins of regions has, [R, have, ..], for each bin [height, width] of them:
@@ -143,8 +128,20 @@ Value ofEachBin(PrimBuilder &b, Value v, bool rows, const RegionPooling &o) {
 Samples samplesOfBins(PrimBuilder &b, const Samples &s, bool rows, const RegionPooling &o) {
   Dims shape = {b.dim(s.count, 0), b.dim(rows ? o.height : o.width), s.grid};
   Value count = b.broadcastTo(b.unsqueeze(s.count, {1}), ArrayRef(shape).take_front(2));
-  return {ofEachBin(b, b.reshape(s.position, shape), rows, o),
-          ofEachBin(b, b.reshape(s.used, shape), rows, o), ofEachBin(b, count, rows, o), s.grid};
+  Samples bins;
+  bins.position = ofEachBin(b, b.reshape(s.position, shape), rows, o);
+  if (s.used)
+    bins.used = ofEachBin(b, b.reshape(s.used, shape), rows, o);
+  bins.bins = b.dim(1);
+  bins.grid = s.grid;
+  bins.count = ofEachBin(b, count, rows, o);
+  return bins;
+}
+
+/// What bins of regions cover, as what regions of one bin do.
+Band bandOfBins(PrimBuilder &b, const Band &band, bool rows, const RegionPooling &o) {
+  auto apart = [&](Value v) { return ofEachBin(b, b.unsqueeze(v, {2}), rows, o); };
+  return {apart(band.first), apart(band.count), {}};
 }
 
 /// Images in which each bin has channels of its own, [N, C * bins, H, W], as one for each bin:
@@ -174,22 +171,16 @@ Value ofEachRegion(PrimBuilder &b, Value v, Dim regions, const RegionPooling &o)
 
 } // namespace
 
-/// Bins are rectangles, so the maxima over rows come after those over columns.
 Value tcc::maximaOfRegions(PrimBuilder &b, Value x, Value regions, Value images,
                            const RegionPooling &o) {
   if (!fit(b, x, regions, images, o))
     return {};
-  auto bound = [&](int64_t i) { return rounded(b, b.mul(column(b, regions, i), o.scale)); };
-  Value rows = covered(b, bound(1), bound(3), o.height, b.dim(x, 2), false);
-  Value columns = covered(b, bound(0), bound(2), o.width, b.dim(x, 3), false);
   requireInRange(b, images, b.dim(x, 0), IndexRange::positions);
-  Value pictures = b.take(x, images, 0);
+  auto bound = [&](int64_t i) { return rounded(b, b.mul(column(b, regions, i), o.scale)); };
+  Band rows = covered(b, bound(1), bound(3), o.height, b.dim(x, 2), false);
+  Band columns = covered(b, bound(0), bound(2), o.width, b.dim(x, 3), false);
+  Value best = combinePixels(b, x, images, rows, columns, prim::ScatterKind::max);
   Value none = b.scalar(-std::numeric_limits<double>::infinity(), b.elem(x));
-  // [R, C, H, 1, W] and [R, 1, 1, bins, W], then the same over H.
-  Value inRow = b.select(b.unsqueeze(columns, {1, 2}), b.unsqueeze(pictures, {3}), none);
-  Value byRow = b.reduce(K::max, inRow, {4}, false); // [R, C, H, PW]
-  Value inBin = b.select(b.unsqueeze(rows, {1, 4}), b.unsqueeze(byRow, {2}), none);
-  Value best = b.reduce(K::max, inBin, {3}, false);
   return b.select(b.compare(P::eq, best, none), b.scalar(0, b.elem(x)), best);
 }
 
@@ -204,7 +195,7 @@ Value tcc::alignRegions(PrimBuilder &b, Value given, Value regions, Value images
     requireElements(b, b.dim(x, axis), b.dim(rois, 0), "regions of an image");
   Samples y = samplesAlong(b, o, column(b, rois, 1), column(b, rois, 3), o.height);
   Samples w = samplesAlong(b, o, column(b, rois, 0), column(b, rois, 2), o.width);
-  Value result = pooledSamples(b, x, images, y, w, o.height, o.width, o.average ? K::sum : K::max);
+  Value result = pooledSamples(b, x, images, y, w, o.average ? K::sum : K::max);
   Value count = b.mul(b.maximum(y.count, 0.0), b.maximum(w.count, 0.0));
   count = alongAxis(b, count, 0, 4);
   if (o.average)
@@ -226,8 +217,7 @@ Value tcc::alignParts(PrimBuilder &b, Value x, Value regions, Value images,
   Samples w = samplesAlong(b, o, column(b, regions, 0), column(b, regions, 2), o.width);
   y = samplesOfBins(b, y, true, o);
   w = samplesOfBins(b, w, false, o);
-  Value sums =
-      pooledSamples(b, imagesOfBins(b, x, o), imageOfEachBin(b, images, o), y, w, 1, 1, K::sum);
+  Value sums = pooledSamples(b, imagesOfBins(b, x, o), imageOfEachBin(b, images, o), y, w, K::sum);
   Value means = b.div(b.squeeze(sums, {2, 3}), b.unsqueeze(b.mul(y.count, w.count), {1}));
   return ofEachRegion(b, means, b.dim(regions, 0), o);
 }
@@ -238,16 +228,12 @@ Value tcc::meansOfParts(PrimBuilder &b, Value x, Value regions, Value images,
     return {};
   requireInRange(b, images, b.dim(x, 0), IndexRange::positions);
   auto bound = [&](int64_t i) { return rounded(b, b.mul(column(b, regions, i), o.scale)); };
-  Value rows = covered(b, bound(1), bound(3), o.height, b.dim(x, 2), true);
-  Value columns = covered(b, bound(0), bound(2), o.width, b.dim(x, 3), true);
-  rows = ofEachBin(b, rows, true, o);
-  columns = ofEachBin(b, columns, false, o);
-  // [R * bins, C, H, W], then without W, then without H.
-  Value pictures = b.take(imagesOfBins(b, x, o), imageOfEachBin(b, images, o), 0);
-  Value none = b.scalar(0, b.elem(x));
-  Value sums = b.reduce(K::sum, b.select(b.unsqueeze(columns, {1, 2}), pictures, none), {3}, false);
-  sums = b.reduce(K::sum, b.select(b.unsqueeze(rows, {1}), sums, none), {2}, false);
-  auto count = [&](Value mask) { return b.reduce(K::sum, b.cast(mask, b.elem(x)), {1}, false); };
-  Value area = b.maximum(b.mul(count(rows), count(columns)), 1.0);
-  return ofEachRegion(b, b.div(sums, b.unsqueeze(area, {1})), b.dim(regions, 0), o);
+  Band rows = covered(b, bound(1), bound(3), o.height, b.dim(x, 2), true);
+  Band columns = covered(b, bound(0), bound(2), o.width, b.dim(x, 3), true);
+  rows = bandOfBins(b, rows, true, o);
+  columns = bandOfBins(b, columns, false, o);
+  Value sums = combinePixels(b, imagesOfBins(b, x, o), imageOfEachBin(b, images, o), rows, columns,
+                             prim::ScatterKind::add);
+  Value area = b.cast(b.maximum(b.mul(rows.count, columns.count), 1.0), b.elem(x));
+  return ofEachRegion(b, b.div(b.squeeze(sums, {2, 3}), area), b.dim(regions, 0), o);
 }

@@ -70,14 +70,42 @@ func.func @cache_of_other_heads(%cache: tensor<2x3x8x4xf32>, %update: tensor<2x?
   return %0 : tensor<2x3x8x4xf32>
 }
 
-// Regions are sampled among all images at once: none has a copy of its own.
+// The channels of a pixel are a row, and rows are taken from all images at once.
 // CHECK-LABEL: func @regions
 // CHECK-NOT: prim.take %arg0
-// CHECK: %[[X:.*]] = prim.transpose %arg0 [1, 0, 2, 3]
-// CHECK: prim.reshape %[[X]] {{.*}} : (tensor<3x2x8x8xf32>) -> tensor<1x3x128xf32>
-// CHECK-NOT: tensor<5x3x8x8xf32>
-// CHECK: return
+// CHECK: %[[X:.*]] = prim.transpose %arg0 [0, 2, 3, 1]
+// CHECK: %[[ROWS:.*]] = prim.reshape %[[X]] {{.*}} : (tensor<2x8x8x3xf32>) -> tensor<128x3xf32>
+// CHECK-COUNT-4: prim.take %[[ROWS]], {{.*}} (tensor<128x3xf32>, tensor<80xi32>) -> tensor<80x3xf32>
+// CHECK: prim.reduce sum {{.*}} [1] : (tensor<20x4x3xf32>) -> tensor<20x3xf32>
 func.func @regions(%x: tensor<2x3x8x8xf32>, %r: tensor<5x4xf32>, %i: tensor<5xi64>) -> tensor<5x3x2x2xf32> {
   %0 = graph.node "onnx" "RoiAlign"(%x, %r, %i) {attrs = {sampling_ratio = 2 : i64, output_height = 2 : i64, output_width = 2 : i64}, version = 22 : i64} : (tensor<2x3x8x8xf32>, tensor<5x4xf32>, tensor<5xi64>) -> tensor<5x3x2x2xf32>
+  return %0 : tensor<5x3x2x2xf32>
+}
+
+// Where the extent of a region says how many samples it has, bins are runs of the pixels that these see.
+// CHECK-LABEL: func @regions_of_their_own_samples
+// CHECK: prim.assert %{{.*}}, "regions of images cover more pixels than 32 bits count"
+// CHECK: prim.take %{{.*}}, %{{.*}} axis 0 : (tensor<128x3xf32>, tensor<?xi32>) -> tensor<?x3xf32>
+// CHECK: prim.scatter_runs add %{{.*}} : (tensor<20x3xf32>, tensor<20xi32>, tensor<?x3xf32>) -> tensor<20x3xf32>
+func.func @regions_of_their_own_samples(%x: tensor<2x3x8x8xf32>, %r: tensor<5x4xf32>, %i: tensor<5xi64>) -> tensor<5x3x2x2xf32> {
+  %0 = graph.node "onnx" "RoiAlign"(%x, %r, %i) {attrs = {output_height = 2 : i64, output_width = 2 : i64}, version = 22 : i64} : (tensor<2x3x8x8xf32>, tensor<5x4xf32>, tensor<5xi64>) -> tensor<5x3x2x2xf32>
+  return %0 : tensor<5x3x2x2xf32>
+}
+
+// The largest samples are no sum of pixels.
+// CHECK-LABEL: func @largest_of_their_own_samples
+// CHECK-NOT: prim.scatter_runs
+// CHECK: prim.reduce max {{.*}} [1] : (tensor<20x?x3xf32>) -> tensor<20x3xf32>
+func.func @largest_of_their_own_samples(%x: tensor<2x3x8x8xf32>, %r: tensor<5x4xf32>, %i: tensor<5xi64>) -> tensor<5x3x2x2xf32> {
+  %0 = graph.node "onnx" "RoiAlign"(%x, %r, %i) {attrs = {mode = "max", output_height = 2 : i64, output_width = 2 : i64}, version = 22 : i64} : (tensor<2x3x8x8xf32>, tensor<5x4xf32>, tensor<5xi64>) -> tensor<5x3x2x2xf32>
+  return %0 : tensor<5x3x2x2xf32>
+}
+
+// An image whose pixels nobody can count has 64 bits for each.
+// CHECK-LABEL: func @maxima_of_regions
+// CHECK-NOT: prim.assert {{.*}} 32 bits count
+// CHECK: prim.scatter_runs max %{{.*}} : (tensor<20x3xf32>, tensor<20xi64>, tensor<?x3xf32>) -> tensor<20x3xf32>
+func.func @maxima_of_regions(%x: tensor<2x3x?x8xf32>, %r: tensor<5x5xf32>) -> tensor<5x3x2x2xf32> {
+  %0 = graph.node "onnx" "MaxRoiPool"(%x, %r) {attrs = {pooled_shape = array<i64: 2, 2>}, version = 22 : i64} : (tensor<2x3x?x8xf32>, tensor<5x5xf32>) -> tensor<5x3x2x2xf32>
   return %0 : tensor<5x3x2x2xf32>
 }
