@@ -447,27 +447,36 @@ bool tcc::codegen::emitContractionKernel(KernelFrame &f, const ContractionSchedu
     });
     return !f.failed;
   }
-  Value perBatch = k.value(emitContractionTaskCount(f.b, f.b.getLoc(), spec));
-  f.loop(f.begin, f.end, 1, [&](Value task) {
-    Value entry = f.e.divIndex(task, perBatch), inner = f.e.remIndex(task, perBatch);
-    SmallVector<Value> extents;
-    for (Index d : product->batchExtents)
-      extents.push_back(k.value(d));
-    SmallVector<Value> batch = f.delinearize(entry, extents);
-    Index a = product->lhsOffset, b = product->rhsOffset;
-    for (auto [i, v] : llvm::enumerate(batch)) {
-      a = k.mulAdd(v, product->lhsBatchStrides[i], a);
-      b = k.mulAdd(v, product->rhsBatchStrides[i], b);
-    }
-    spec.a = k.address(lhs->pointer, spec.aElement, a);
-    spec.b = k.address(rhs->pointer, spec.bElement, b);
-    Value firstRow = reshaped ? f.e.mulIndex(entry, k.value(spec.m)) : Value();
-    if (reshaped)
-      batch.clear();
-    withEpilogue(
-        f, op, batch, rowExtents, hasColumns,
-        [&](EpilogueFn epilogue) { emitContractionTask(f.b, f.b.getLoc(), spec, inner, epilogue); },
-        firstRow);
+  // The tasks of an entry that a thread has are done together, as those of a single product are.
+  Index perEntry = emitContractionTaskCount(f.b, f.b.getLoc(), spec);
+  Index begin = f.begin, end = f.end;
+  k.loop(k.floorDiv(begin, perEntry), k.ceilDiv(end, perEntry), k.constant(1), [&](Index at) {
+    f.e.nested([&] {
+      Value entry = k.value(at);
+      Index before = k.mul(at, perEntry);
+      Index first = k.max(k.sub(begin, before), k.constant(0));
+      Index last = k.min(k.sub(end, before), perEntry);
+      SmallVector<Value> extents;
+      for (Index d : product->batchExtents)
+        extents.push_back(k.value(d));
+      SmallVector<Value> batch = f.delinearize(entry, extents);
+      Index a = product->lhsOffset, b = product->rhsOffset;
+      for (auto [i, v] : llvm::enumerate(batch)) {
+        a = k.mulAdd(v, product->lhsBatchStrides[i], a);
+        b = k.mulAdd(v, product->rhsBatchStrides[i], b);
+      }
+      spec.a = k.address(lhs->pointer, spec.aElement, a);
+      spec.b = k.address(rhs->pointer, spec.bElement, b);
+      Value firstRow = reshaped ? f.e.mulIndex(entry, k.value(spec.m)) : Value();
+      if (reshaped)
+        batch.clear();
+      auto emit = [&](EpilogueFn epilogue) {
+        if (k.isKnown(perEntry, 1))
+          return emitContractionTask(f.b, f.b.getLoc(), spec, k.value(k.constant(0)), epilogue);
+        emitContractionTasks(f.b, f.b.getLoc(), spec, k.value(first), k.value(last), epilogue);
+      };
+      withEpilogue(f, op, batch, rowExtents, hasColumns, emit, firstRow);
+    });
   });
   return !f.failed;
 }
