@@ -50,3 +50,21 @@ func.func @again(%x: tensor<4x7x7x512xf32>) -> tensor<4x7x7x512xf32> {
   %0 = prim.conv %x, %w sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<4x7x7x512xf32>, tensor<512x512x3x3xf32>) -> tensor<4x7x7x512xf32>
   return %0 : tensor<4x7x7x512xf32>
 }
+
+// Nor where few channels become planes of whole pages, whose lines share sets of the cache; of other sizes, or where channels
+// stay last, they do.
+// CHECK-LABEL: func @pages
+// CHECK: prim.conv {{.*}}#cpu.panels
+// CHECK: prim.conv {{.*}}#cpu.winograd
+// CHECK: prim.conv {{.*}}#cpu.winograd
+func.func @pages(%x: tensor<1x128x128x16xf32>, %y: tensor<1x124x124x16xf32>) -> (tensor<1x32x128x128xf32>, tensor<1x32x124x124xf32>, tensor<1x128x128x32xf32>) {
+  %w0 = prim.weight "pages0" : tensor<32x16x3x3xf32>
+  %0 = prim.conv %x, %w0 sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x128x128x16xf32>, tensor<32x16x3x3xf32>) -> tensor<1x128x128x32xf32>
+  %t0 = prim.transpose %0 [0, 3, 1, 2] : (tensor<1x128x128x32xf32>) -> tensor<1x32x128x128xf32>
+  %w1 = prim.weight "pages1" : tensor<32x16x3x3xf32>
+  %1 = prim.conv %y, %w1 sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x124x124x16xf32>, tensor<32x16x3x3xf32>) -> tensor<1x124x124x32xf32>
+  %t1 = prim.transpose %1 [0, 3, 1, 2] : (tensor<1x124x124x32xf32>) -> tensor<1x32x124x124xf32>
+  %w2 = prim.weight "pages2" : tensor<32x16x3x3xf32>
+  %2 = prim.conv %x, %w2 sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x128x128x16xf32>, tensor<32x16x3x3xf32>) -> tensor<1x128x128x32xf32>
+  return %t0, %t1, %2 : tensor<1x32x128x128xf32>, tensor<1x32x124x124xf32>, tensor<1x128x128x32xf32>
+}

@@ -70,7 +70,8 @@ def known():
             ("1x224-64/k3", lambda: conv[1](1, 64, 3, 1, 1), (1, 1, 224, 224)),
             ("256x56-256/k3s2g32", lambda: conv[1](256, 256, 3, 2, 1, groups=32), (1, 256, 56, 56)),
             ("128x56-128/k3g32", lambda: conv[1](128, 128, 3, 1, 1, groups=32), (1, 128, 56, 56)),
-            ("4x512x7-512/k3", lambda: conv[1](512, 512, 3, 1, 1), (4, 512, 7, 7))):
+            ("4x512x7-512/k3", lambda: conv[1](512, 512, 3, 1, 1), (4, 512, 7, 7)),
+            ("16x128-32/k3", lambda: conv[1](16, 32, 3, 1, 1), (1, 16, 128, 128))):
         wide(f"image/known/{name}", None, shape, state=make)
     for c, n, k, s in itertools.product((96,), (14, 28, 56), (5, 7), (1, 2)):
         wide(f"image/known/depthwise/{c}x{n}/k{k}s{s}", None, (1, c, n, n), state=lambda c=c, k=k, s=s: conv[1](c, c, k, s, k // 2, groups=c))

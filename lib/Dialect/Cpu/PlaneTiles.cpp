@@ -201,8 +201,9 @@ static double channelsLastCycles(const CpuTarget &cpu, prim::ConvOp op, const Pl
                   llvm::all_of(llvm::ArrayRef(axes + 1, 2), [](const PlaneAxis &axis) {
                     return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
                   });
-  if (isSquare && prefersWinograd(cpu, {conv.batch, axes[1].output, axes[2].output, conv.channels,
-                                        conv.filters}))
+  if (isSquare &&
+      prefersWinograd(cpu, {conv.batch, axes[1].output, axes[2].output, conv.channels, conv.filters,
+                            axes[1].output * axes[2].output * int64_t(sizeof(float))}))
     products *= kTiles;
   // A pointer for each tap of a pixel, and few channels behind it.
   double reads = 0;

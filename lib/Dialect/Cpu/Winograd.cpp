@@ -59,6 +59,11 @@ bool prefersWinograd(const CpuTarget &cpu, const WinogradExtents &extents) {
   double tileRows = registerTileRows(cpu, width / lanes);
   double together =
       tileRows * std::floor(winogradScratch(cpu) / (tileRows * winogradTileBytes(channels, width)));
+  // A vector of results is written as planes, an element in each: where these share sets, every
+  // line is fetched again.
+  constexpr double scatteredCycles = 6;
+  if (extents.planeBytes && shareSets(extents.planeBytes, width))
+    inTiles += scatteredCycles * batch * rows * columns * filters / cores;
   double again = (std::ceil(tiles / together) - 1) * kWinogradPoints * weightBytes;
   return inTiles + moreBytes / bytesPerCycle + again / againPerCycle < 0.9 * direct;
 }

@@ -35,8 +35,10 @@ static bool prefersPlanes(prim::ConvOp op, const CpuTarget &cpu) {
   double vectors = llvm::alignTo(filters, cpu.lanes(32)) * (channels + kTransposes);
   bool isSquare = w.getRank() == 4 && w.getDimSize(2) == 3 && w.getDimSize(3) == 3 &&
                   llvm::all_of(op.getDilations(), [](int64_t v) { return v == 1; });
+  int64_t planeBytes =
+      isSquare ? result.getDimSize(2) * result.getDimSize(3) * int64_t(sizeof(float)) : 0;
   if (isSquare && prefersWinograd(cpu, {result.getDimSize(0), result.getDimSize(2),
-                                        result.getDimSize(3), channels, filters}))
+                                        result.getDimSize(3), channels, filters, planeBytes}))
     vectors *= kTiles;
   return filters * (channels + kShiftedSum) < kMargin * vectors;
 }

@@ -259,24 +259,6 @@ Orders PackWeights::ordersOf(prim::DotOp op) const {
   return orders;
 }
 
-static WinogradExtents tileExtents(prim::ConvOp op) {
-  auto w = tensorType(op.getW()), y = tensorType(op.getResult());
-  auto extent = [&](int64_t axis) { return y.isDynamicDim(axis) ? -1 : y.getDimSize(axis); };
-  return {extent(0), extent(1), extent(2), w.getDimSize(1), w.getDimSize(0)};
-}
-
-/// Whether tiles can compute the convolution.
-static bool hasTiles(prim::ConvOp op, const CpuTarget &cpu) {
-  auto x = tensorType(op.getX()), w = tensorType(op.getW()), y = tensorType(op.getResult());
-  auto ones = [](ArrayRef<int64_t> list) {
-    return llvm::all_of(list, [](int64_t v) { return v == 1; });
-  };
-  return y.getRank() == 4 && w.getDimSize(2) == 3 && w.getDimSize(3) == 3 && op.getGroups() == 1 &&
-         ones(op.getStrides()) && ones(op.getDilations()) && x.getElementType().isF32() &&
-         w.getElementType().isF32() && y.getElementType().isF32() &&
-         fitsWinograd(cpu, tileExtents(op));
-}
-
 /// How many bytes the channels of a convolution's result lie apart, where it becomes planes again
 /// after what is computed point by point; 0: it does not, or nobody knows.
 static int64_t bytesOfPlane(prim::ConvOp op) {
@@ -300,6 +282,24 @@ static int64_t bytesOfPlane(prim::ConvOp op) {
     v = user->getResult(0);
   }
   return 0;
+}
+
+static WinogradExtents tileExtents(prim::ConvOp op) {
+  auto w = tensorType(op.getW()), y = tensorType(op.getResult());
+  auto extent = [&](int64_t axis) { return y.isDynamicDim(axis) ? -1 : y.getDimSize(axis); };
+  return {extent(0), extent(1), extent(2), w.getDimSize(1), w.getDimSize(0), bytesOfPlane(op)};
+}
+
+/// Whether tiles can compute the convolution.
+static bool hasTiles(prim::ConvOp op, const CpuTarget &cpu) {
+  auto x = tensorType(op.getX()), w = tensorType(op.getW()), y = tensorType(op.getResult());
+  auto ones = [](ArrayRef<int64_t> list) {
+    return llvm::all_of(list, [](int64_t v) { return v == 1; });
+  };
+  return y.getRank() == 4 && w.getDimSize(2) == 3 && w.getDimSize(3) == 3 && op.getGroups() == 1 &&
+         ones(op.getStrides()) && ones(op.getDilations()) && x.getElementType().isF32() &&
+         w.getElementType().isF32() && y.getElementType().isF32() &&
+         fitsWinograd(cpu, tileExtents(op));
 }
 
 bool PackWeights::takesPanels(prim::ConvOp op) const {

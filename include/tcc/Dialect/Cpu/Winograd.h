@@ -19,6 +19,7 @@ inline constexpr int64_t kWinogradOutputs = 2, kWinogradPoints = 16;
 struct WinogradExtents {
   int64_t batch = -1, height = -1, width = -1; ///< of the output
   int64_t channels = 1, filters = 1;
+  int64_t planeBytes = 0; ///< of a plane of the result, where it becomes planes; 0: it does not
 };
 
 /// Bytes of scratch that a task may use: half of L2, and a part of a thread's stack.
