@@ -135,12 +135,14 @@ class Messages(ToolTest):
             for shape in [(6, 4), (9, 2), (3, 5), (15, 1)]:
                 x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
                 y = (x * 2 + 1) * 5
-                whole, half = model(x)
+                whole, half, _ = model(x, np.ones(1, np.float32))
                 self.assertEqual(whole.tolist(), y.tolist())
                 self.assertEqual(half.tolist(), y[::2].reshape(-1).tolist())
             for shape, guard in [((4, 7), "% 3"), ((6, 6), "!="), ((3, 4), "> 12"), ((3, 1), "> 12"), ((1, 20), "% 3")]:
                 with self.subTest(shape), self.assertRaisesRegex(Exception, "exported for sizes with .*" + guard):
-                    model(np.ones(shape, np.float32))
+                    model(np.ones(shape, np.float32), np.ones(7, np.float32))
+            with self.assertRaisesRegex(Exception, "exported for sizes with .*Second.*% 5"):
+                model(np.ones((6, 4), np.float32), np.ones(10, np.float32))
 
     def test_a_size_that_is_fixed_to_break_a_guard_is_refused(self):
         result = self.tcc(FOLDER / "guarded.pt2", "-o", "model.so", "--shape", "given_rows=4,7")

@@ -219,9 +219,21 @@ private:
     return Operand{nodes.number("torch", name, {left->number, right->number})};
   }
 
-  /// After "L[": 'x']['k'][0].size()[1], which is of the input x_k_0.
+  /// The input x_k_0 of L['x']['k'][0]; of **x it is k_0.
+  const CheckedInput *input(StringRef name, StringRef first) const {
+    auto isCalled = [&](const CheckedInput &i) { return i.name == name; };
+    bool isKeyword = llvm::none_of(inputs, [&](const CheckedInput &i) {
+      return i.name == first || (i.name.starts_with(first) && i.name[first.size()] == '_');
+    });
+    if (isKeyword && name.size() > first.size())
+      name = name.drop_front(first.size() + 1);
+    auto found = llvm::find_if(inputs, isCalled);
+    return found == inputs.end() ? nullptr : &*found;
+  }
+
+  /// After "L[": 'x']['k'][0].size()[1].
   Result extent() {
-    std::string name;
+    std::string name, first;
     do {
       StringRef key;
       if (consume("'")) {
@@ -236,19 +248,21 @@ private:
       if (key.empty() || !consume("]"))
         return std::nullopt;
       name += (name.empty() ? "" : "_") + key.lower();
+      if (first.empty())
+        first = name;
     } while (consume("["));
     int64_t axis;
     if (!consume(".size()[") || text.consumeInteger(10, axis) || !consume("]"))
       return std::nullopt;
-    auto input = llvm::find_if(inputs, [&](const CheckedInput &i) { return i.name == name; });
-    if (input == inputs.end() || axis < 0)
+    const CheckedInput *read = input(name, first);
+    if (!read || axis < 0)
       return std::nullopt;
-    auto type = cast<RankedTensorType>(input->value.getType());
+    auto type = cast<RankedTensorType>(read->value.getType());
     if (axis >= type.getRank())
       return std::nullopt;
     if (!type.isDynamicDim(axis))
       return Operand{type.getDimSize(axis)};
-    Value here = nodes.extent(input->value, axis);
+    Value here = nodes.extent(read->value, axis);
     return Operand{orders ? nodes.number("torch", "sym_max", {here, 2}) : here};
   }
 

@@ -162,18 +162,20 @@ def export_doubled(path):
 class Guarded(nn.Module):
     """Branches on sizes: the graph has those that the example takes."""
 
-    def forward(self, given):
+    def forward(self, given, **named):
         x = given["rows"]
         n, m = x.shape
         x = x * 2 if n % 3 == 0 else x * 3
         x = x + 1 if n != m else x - 1
         x = x * 5 if n * m > 12 else x * 7
-        return x, x[::2].reshape(-1)
+        y = named["Second"]
+        return x, x[::2].reshape(-1), y * 2 if y.shape[0] % 5 != 0 else y
 
 
 def export_guarded(path):
     auto = torch.export.Dim.AUTO
-    save(torch.export.export(Guarded(), ({"rows": torch.ones(6, 4)},), dynamic_shapes=({"rows": {0: auto, 1: auto}},)), path)
+    save(torch.export.export(Guarded(), ({"rows": torch.ones(6, 4)},), {"Second": torch.ones(7)},
+                             dynamic_shapes={"given": {"rows": {0: auto, 1: auto}}, "named": {"Second": {0: auto}}}), path)
 
 
 class Random(nn.Module):
