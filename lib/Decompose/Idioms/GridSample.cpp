@@ -70,13 +70,14 @@ SmallVector<SampleTap> tapsAlong(PrimBuilder &b, const GridOptions &o, Value n, 
     Value moves = b.binary<prim::AndOp>(b.compare(P::gt, x, 0.0), b.compare(P::lt, x, last));
     slope = b.select(moves, slope, b.scalar(0, t));
   }
-  // A pixel outside is 0, the nearest one, or a mirrored one.
+  // A pixel outside is 0, the nearest one, or a mirrored one. Around a position that was mirrored
+  // itself, the nearest is that one: only wider filters reach further.
   auto place = [&](Value position, Value weight, Value growth) -> SampleTap {
     Value inside;
     if (o.padding == GridOptions::Zeros)
       inside =
           b.binary<prim::AndOp>(b.compare(P::ge, position, 0.0), b.compare(P::le, position, last));
-    else if (o.padding == GridOptions::Reflection)
+    else if (o.padding == GridOptions::Reflection && o.mode == GridOptions::Cubic)
       position = b.unary<prim::TruncOp>(reflect(b, position, border.low, border.high));
     position = b.minimum(b.maximum(position, 0.0), last);
     if (inside)

@@ -1,10 +1,10 @@
 //===- RegionPixels.cpp - What regions of images cover --------------------===//
 //
-// The channels of a pixel are a row, and a bin is a run of rows: as many as that bin covers, so that
-// a large region costs small ones nothing. Samples that lie closer than pixels share those: what a
-// pixel weighs is the product of what its line and its column weigh, each the sum over samples. All
-// runs are one list. Which line of a bin an entry lies on is counted along the list; line and
-// position give pixel and weight.
+// The channels of a pixel are a row, and a bin is a run of rows: as many as that bin covers, so
+// that a large region costs small ones nothing. Samples that lie closer than pixels share those:
+// what a pixel weighs is the product of what its line and its column weigh, each the sum over
+// samples. All runs are one list. Which line of a bin an entry lies on is counted along the list;
+// line and position give pixel and weight.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/RegionPixels.h"
@@ -115,10 +115,10 @@ Value tcc::combinePixels(PrimBuilder &b, Value x, Value images, const Band &y, c
   Value lines = b.select(b.compare(P::gt, columns, 0.0), rows, b.scalar(0, i64));
   Value area = b.mul(lines, columns);
   auto number = [&](K of, Value v) { return b.reshape(b.reduce(of, v, {0}, false), {b.dim(1)}); };
-  Dims have = b.readElements(b.concat({number(K::sum, lines), number(K::sum, area),
-                                       b.maximum(number(K::max, rows), 1.0),
-                                       b.maximum(number(K::max, columns), 1.0)},
-                                      0));
+  Dims have = b.readElements(
+      b.concat({number(K::sum, lines), number(K::sum, area), b.maximum(number(K::max, rows), 1.0),
+                b.maximum(number(K::max, columns), 1.0)},
+               0));
   if (t != i64)
     b.check(b.compareDims(arith::CmpIPredicate::slt, have[1], b.dim(kMostOfWord)),
             "regions of images cover more pixels than 32 bits count");
@@ -145,8 +145,8 @@ Value tcc::combinePixels(PrimBuilder &b, Value x, Value images, const Band &y, c
     Value inRows = b.add(b.mul(ofLine(whichOfAxis(bins[1], 2)), scalarOf(b, have[2], t)), k);
     Value inColumns = b.mul(ofLine(whichOfAxis(bins[2], 1)), scalarOf(b, have[3], t));
     Value ofRow = b.take(weightsOf(b, y, have[2]), inRows, 0);
-    Value ofColumn = b.take(weightsOf(b, w, have[3]),
-                            b.add(at, b.take(b.sub(inColumns, start), lineOf, 0)), 0);
+    Value ofColumn =
+        b.take(weightsOf(b, w, have[3]), b.add(at, b.take(b.sub(inColumns, start), lineOf, 0)), 0);
     Value weight = b.mul(b.take(ofRow, lineOf, 0), ofColumn);
     updates = b.mul(updates, b.unsqueeze(weight, {1}));
   }
