@@ -1,5 +1,6 @@
 //===- ConvChannels.cpp - Channels as matrix units read them --------------===//
 #include "ConvChannels.h"
+#include "ZeroPadding.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -7,15 +8,6 @@ using namespace tcc;
 /// Operands that some matrix unit multiplies.
 bool tcc::isForMatrixUnits(Type x, Type w) {
   return (x.isInteger(8) && w.isInteger(8)) || (x == w && (x.isF16() || x.isBF16()));
-}
-
-/// The extents of `x` that are only known when the program runs.
-SmallVector<Value> tcc::openSizes(OpBuilder &b, Value x) {
-  SmallVector<Value> sizes;
-  for (OpFoldResult extent : prim::dimsOf(b, x.getLoc(), x))
-    if (auto value = dyn_cast<Value>(extent))
-      sizes.push_back(value);
-  return sizes;
 }
 
 /// The transpose that puts the channels of a convolution's input last; null where it has none.
@@ -29,14 +21,9 @@ prim::TransposeOp tcc::turnOf(prim::ConvOp op) {
 
 /// `x` with zeros behind the last index of an axis.
 static Value filledUp(OpBuilder &b, Value x, unsigned axis, int64_t extent) {
-  SmallVector<int64_t> shape(tensorType(x).getShape()), none(shape.size(), 0);
+  SmallVector<int64_t> shape(tensorType(x).getShape());
   shape[axis] = extent;
-  auto type = tensorType(x).clone(shape);
-  auto scalar = RankedTensorType::get({}, type.getElementType());
-  Value zero =
-      prim::ConstantOp::create(b, x.getLoc(), scalar, cast<ElementsAttr>(b.getZeroAttr(scalar)));
-  return prim::PadOp::create(b, x.getLoc(), type, x, zero, ValueRange(), openSizes(b, x), none,
-                             none);
+  return zeroPadded(b, x, shape);
 }
 
 /// The input of a convolution with zeros for the channels that it lacks. `turn`: what puts them

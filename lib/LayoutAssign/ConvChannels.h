@@ -13,8 +13,6 @@ constexpr int64_t kFewChannels = 4; ///< images have fewer
 
 /// Operands that some matrix unit multiplies.
 bool isForMatrixUnits(mlir::Type x, mlir::Type w);
-/// The extents of `x` that are only known when the program runs.
-llvm::SmallVector<mlir::Value> openSizes(mlir::OpBuilder &b, mlir::Value x);
 /// The transpose that puts the channels of a convolution's input last; null where it has none.
 prim::TransposeOp turnOf(prim::ConvOp op);
 /// How many neighbouring groups become one.

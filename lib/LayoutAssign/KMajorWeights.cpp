@@ -60,6 +60,7 @@
 //===----------------------------------------------------------------------===//
 #include "ConvChannels.h"
 #include "RunTimeFilters.h"
+#include "ZeroPadding.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Support/WeightTable.h"

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "RunTimeFilters.h"
+#include "ZeroPadding.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -35,18 +36,6 @@ bool tcc::areOfRun(prim::ConvOp op) {
   return products >= kFewProducts;
 }
 
-/// `x` in the extents `shape`, with zeros around it: `low` of them before each axis.
-static Value padded(OpBuilder &b, Value x, ArrayRef<int64_t> shape, ArrayRef<int64_t> low) {
-  auto from = tensorType(x), type = from.clone(shape);
-  if (type == from)
-    return x;
-  auto scalar = RankedTensorType::get({}, from.getElementType());
-  Value zero =
-      prim::ConstantOp::create(b, x.getLoc(), scalar, cast<ElementsAttr>(b.getZeroAttr(scalar)));
-  return prim::PadOp::create(b, x.getLoc(), type, x, zero, ValueRange(), ValueRange(), low,
-                             SmallVector<int64_t>(shape.size(), 0));
-}
-
 static Value transposed(OpBuilder &b, Value x, ArrayRef<int64_t> order) {
   SmallVector<int64_t> shape;
   for (int64_t axis : order)
@@ -60,8 +49,7 @@ static Value renamed(OpBuilder &b, Value x, RankedTensorType type) {
 
 Value tcc::inOrder(OpBuilder &b, Value filters, RankedTensorType type) {
   auto order = cast<prim::AxisOrderAttr>(prim::layoutOf(type));
-  SmallVector<int64_t> none(type.getRank(), 0);
-  Value filled = padded(b, filters, type.getShape(), none);
+  Value filled = zeroPadded(b, filters, type.getShape());
   return renamed(b, transposed(b, filled, order.getOrder()), type);
 }
 
@@ -73,7 +61,7 @@ Value tcc::joinedTaps(OpBuilder &b, Value filters, RankedTensorType type, int64_
   shape[1] /= pixels;
   shape.back() *= pixels;
   low.back() = shift;
-  Value whole = padded(b, filters, shape, low);
+  Value whole = zeroPadded(b, filters, shape, low);
   shape.back() /= pixels;
   shape.push_back(pixels);
   Value split = prim::ReshapeOp::create(b, filters.getLoc(), tensorType(filters).clone(shape),

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "FewFilters.h"
+#include "../ZeroPadding.h"
 #include "tcc/Dialect/Cpu/PlaneTiles.h"
 #include "tcc/Dialect/Cpu/Winograd.h"
 
@@ -82,26 +83,16 @@ void tcc::sumShiftedPlanes(prim::ConvOp op) {
   Location loc = op.getLoc();
   auto type = tensorType(op.getX()), result = tensorType(op.getResult()),
        filter = tensorType(op.getW());
-  Type element = type.getElementType();
   int64_t rank = type.getRank(), axes = rank - 2, taps = tapsOf(op), filters = filter.getDimSize(0);
-  SmallVector<int64_t> low(2, 0), high(2, 0), none(rank, 0), ones(rank, 1);
+  SmallVector<int64_t> low(2, 0), high(2, 0), ones(rank, 1);
   llvm::append_range(low, op.getLow());
   llvm::append_range(high, op.getHigh());
   SmallVector<int64_t> wide(type.getShape());
   for (int64_t axis = 0; axis < rank; ++axis)
     wide[axis] += low[axis] + high[axis];
   // Zeros around x are zeros around its planes: those are padded of which there are fewer.
-  auto padded = [&](Value v, ArrayRef<int64_t> shape) -> Value {
-    if (low == none && high == none)
-      return v;
-    auto scalar = RankedTensorType::get({}, element);
-    Value zero = prim::ConstantOp::create(b, loc, scalar,
-                                          DenseElementsAttr::get(scalar, b.getF32FloatAttr(0.0f)));
-    return prim::PadOp::create(b, loc, type.clone(shape), v, zero, ValueRange{}, ValueRange{}, low,
-                               none);
-  };
   bool padsPlanes = taps * filters < type.getDimSize(1);
-  Value x = padsPlanes ? op.getX() : padded(op.getX(), wide);
+  Value x = padsPlanes ? op.getX() : zeroPadded(b, op.getX(), wide, low);
 
   // [M, C, k...] -> [k... M, C, 1...]
   SmallVector<int64_t> order, turned, points;
@@ -121,7 +112,7 @@ void tcc::sumShiftedPlanes(prim::ConvOp op) {
   auto conv = prim::ConvOp::create(b, loc, result.clone(planes), x, w, ValueRange{}, spatialOnes,
                                    spatialOnes, spatialOnes, spatialZeros, spatialZeros,
                                    /*groups=*/1);
-  Value shifted = padsPlanes ? padded(conv, wide) : conv.getResult();
+  Value shifted = padsPlanes ? zeroPadded(b, conv, wide, low) : conv.getResult();
   Value sum;
   for (int64_t tap = 0; tap < taps; ++tap) {
     SmallVector<int64_t> start(rank, 0);

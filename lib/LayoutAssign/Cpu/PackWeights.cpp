@@ -25,6 +25,7 @@
 // after it, for a tuning record or a tuner to choose: panels of other widths, tiles or none.
 //
 //===----------------------------------------------------------------------===//
+#include "../ZeroPadding.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Cpu/Cpu.h"
 #include "tcc/Dialect/Cpu/Winograd.h"
@@ -322,14 +323,9 @@ prim::ConvOp PackWeights::fillVectors(prim::ConvOp op) const {
     return op;
   OpBuilder b(op);
   Location loc = op.getLoc();
-  SmallVector<int64_t> none(filters.getRank(), 0), ones(type.getRank(), 1),
-      shape(filters.getShape()), wide(type.getShape());
+  SmallVector<int64_t> ones(type.getRank(), 1), shape(filters.getShape()), wide(type.getShape());
   shape.front() = wide.back() = full;
-  auto scalar = RankedTensorType::get({}, filters.getElementType());
-  auto zero = DenseElementsAttr::get(scalar, b.getZeroAttr(filters.getElementType()));
-  Value more = prim::PadOp::create(b, loc, filters.clone(shape), op.getW(),
-                                   prim::ConstantOp::create(b, loc, scalar, zero), ValueRange(),
-                                   ValueRange(), none, none);
+  Value more = zeroPadded(b, op.getW(), shape);
   auto filled = cast<prim::ConvOp>(b.clone(*op));
   filled.getWMutable().assign(more);
   filled.getResult().setType(type.clone(wide));
