@@ -115,7 +115,8 @@ FailureOr<GridOptions> gridOptions(AtenNode &a) {
   int64_t mode = a.integer("interpolation_mode", 0), padding = a.integer("padding_mode", 0);
   if (mode < 0 || mode > 2 || padding < 0 || padding > 2)
     return a.fail("has an unknown mode");
-  return GridOptions{kModes[mode], kPaddings[padding], a.flag("align_corners", false)};
+  return GridOptions{kModes[mode], kPaddings[padding], a.flag("align_corners", false),
+                     /*mirrorsFirst=*/true};
 }
 
 LogicalResult gridSampleRule(AtenNode &a) {

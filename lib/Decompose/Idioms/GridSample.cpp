@@ -54,7 +54,7 @@ SmallVector<SampleTap> tapsAlong(PrimBuilder &b, const GridOptions &o, Value n, 
                 last};
   Value x = o.alignCorners ? b.mul(b.mul(b.add(n, 1.0), 0.5), last)
                            : b.mul(b.sub(b.mul(b.add(n, 1.0), size), 1.0), 0.5);
-  if (o.mode == GridOptions::Nearest)
+  if (o.mode == GridOptions::Nearest && !o.mirrorsFirst)
     x = b.unary<prim::RoundOp>(x);
   Value slope;
   if (slopes)
@@ -66,6 +66,8 @@ SmallVector<SampleTap> tapsAlong(PrimBuilder &b, const GridOptions &o, Value n, 
   } else if (o.padding == GridOptions::Reflection) {
     x = reflect(b, x, border.low, border.high, slopes ? &slope : nullptr);
   }
+  if (o.mode == GridOptions::Nearest && o.mirrorsFirst)
+    x = b.unary<prim::RoundOp>(x);
   if (slopes && o.padding != GridOptions::Zeros && o.mode != GridOptions::Cubic) {
     Value moves = b.binary<prim::AndOp>(b.compare(P::gt, x, 0.0), b.compare(P::lt, x, last));
     slope = b.select(moves, slope, b.scalar(0, t));

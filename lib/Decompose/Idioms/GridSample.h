@@ -8,6 +8,7 @@ struct GridOptions {
   enum Mode { Nearest, Linear, Cubic } mode = Linear;
   enum Padding { Zeros, Border, Reflection } padding = Zeros;
   bool alignCorners = false;
+  bool mirrorsFirst = false; ///< then rounds, where halves that are mirrored are other halves
 };
 
 /// x [N, C, spatial...] read at the positions of `grid` [N, places..., axes] in [-1, 1]:

@@ -179,6 +179,9 @@ Value tcc::maximaOfRegions(PrimBuilder &b, Value x, Value regions, Value images,
   auto bound = [&](int64_t i) { return rounded(b, b.mul(column(b, regions, i), o.scale)); };
   Band rows = covered(b, bound(1), bound(3), o.height, b.dim(x, 2), false);
   Band columns = covered(b, bound(0), bound(2), o.width, b.dim(x, 3), false);
+  // PyTorch begins with the lowest f32 and takes what is larger, which no NaN is.
+  Value lowest = b.scalar(std::numeric_limits<float>::lowest(), b.elem(x));
+  x = b.select(b.compare(P::gt, x, lowest), x, lowest);
   Value best = combinePixels(b, x, images, rows, columns, prim::ScatterKind::max);
   Value none = b.scalar(-std::numeric_limits<double>::infinity(), b.elem(x));
   return b.select(b.compare(P::eq, best, none), b.scalar(0, b.elem(x)), best);

@@ -24,3 +24,24 @@ func.func @antialiased(%x: tensor<1x3x90x45xf32>) -> tensor<1x3x20x25xf32> {
   %0 = graph.node "aten" "_upsample_bilinear2d_aa.default"(%x) {attrs = {self = #graph.operand<0>, output_size = [20, 25], align_corners = false}} : (tensor<1x3x90x45xf32>) -> tensor<1x3x20x25xf32>
   return %0 : tensor<1x3x20x25xf32>
 }
+
+// PyTorch mirrors a position and then rounds it: a half that was mirrored is another half. ONNX Runtime rounds first.
+// CHECK-LABEL: func @nearest_mirrored
+// CHECK-NOT: prim.round
+// CHECK: prim.div
+// CHECK: prim.round
+func.func @nearest_mirrored(%x: tensor<1x3x8x8xf32>, %g: tensor<1x4x4x2xf32>) -> tensor<1x3x4x4xf32> {
+  %0 = graph.node "aten" "grid_sampler_2d.default"(%x, %g) {attrs = {input = #graph.operand<0>, grid = #graph.operand<1>, interpolation_mode = 1, padding_mode = 2, align_corners = false}} : (tensor<1x3x8x8xf32>, tensor<1x4x4x2xf32>) -> tensor<1x3x4x4xf32>
+  return %0 : tensor<1x3x4x4xf32>
+}
+
+// The largest of a bin that has NaN alone is the lowest number, as where PyTorch starts.
+// CHECK-LABEL: func @regions
+// CHECK: %[[LOWEST:.*]] = prim.constant dense<-3.40282347E+38>
+// CHECK: prim.compare gt %arg0
+// CHECK: prim.select
+// CHECK: prim.scatter_runs max
+func.func @regions(%x: tensor<1x3x8x8xf32>, %r: tensor<4x5xf32>) -> tensor<4x3x2x2xf32> {
+  %0 = graph.node "torchvision" "roi_pool.default"(%x, %r) {attrs = {input = #graph.operand<0>, rois = #graph.operand<1>, pooled_height = 2, pooled_width = 2, spatial_scale = 1.0}} : (tensor<1x3x8x8xf32>, tensor<4x5xf32>) -> tensor<4x3x2x2xf32>
+  return %0 : tensor<4x3x2x2xf32>
+}
