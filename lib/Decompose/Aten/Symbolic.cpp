@@ -119,6 +119,7 @@ void tcc::populateAtenSymbolicRules(RuleSet &rules) {
             {"pow", "", "", arithmetic<prim::PowOp>},
             {"and_", "", "", arithmetic<prim::AndOp>},
             {"or_", "", "", arithmetic<prim::OrOp>},
+            {"xor", "", "", arithmetic<prim::XorOp>},
             {"lshift", "", "", arithmetic<prim::ShiftLeftOp>},
             {"rshift", "", "", arithmetic<prim::ShiftRightOp>},
             {"neg", "", "", negate},
@@ -144,4 +145,5 @@ void tcc::populateAtenSymbolicRules(RuleSet &rules) {
             {"ceil", "", "", convert<prim::CeilOp>},
             {"floor", "", "", convert<prim::FloorOp>}},
            "math");
+  addRules(rules, {{"round", "", "", convert<prim::RoundOp>}}, "builtins");
 }

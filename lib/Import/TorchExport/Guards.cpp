@@ -8,9 +8,12 @@
 // PyTorch traces as if no extent were 0 or 1, and says so in the same way: "x.size()[0] // 4 != 1".
 // Graphs do run for those, one image being the commonest batch of all, so that this is no guard
 // here: comparisons that only keep an extent off 0 and 1 are left out, and orders are asked of
-// extents of at least 2. Equalities and remainders are asked of what there is.
+// extents of at least 2. Equalities, remainders and bits are asked of what there is.
 //
-// A guard that is not understood (of strides, of values, of floats) is none.
+// int(0.5 * n) is not in the graph either: it is the example's number, and that it comes out again
+// is a guard. Floats are doubles, as Python's are.
+//
+// A guard that is not understood (of strides, of values) is none.
 //
 //===----------------------------------------------------------------------===//
 #include "Import/TorchExport/Guards.h"
@@ -19,6 +22,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -26,14 +30,17 @@ namespace tcc::torchexport {
 namespace {
 
 /// Recursive descent over what torch prints, which emits nodes as it reads:
-///   or = and {or and};  and = compare {and compare};  compare = sum [relation sum];
-///   sum = term {(+|-) term};  term = unary {(*|//|%) unary};  unary = -unary | atom;
-///   atom = number | torch.sym_max(or, or) | L[key]...size()[axis] | (or).
+///   or = and {or and};  and = not {and not};  not = not not | compare;
+///   compare = bits [relation bits];  bits = xor {"|" xor};  xor = both {^ both};
+///   both = sum {& sum};  sum = term {(+|-) term};  term = unary {(*|//|/|%) unary};
+///   unary = -unary | power;  power = atom [** unary];
+///   atom = number | function(or {, or}) | L[key]...size()[axis] | (or).
 class GuardReader {
 public:
   GuardReader(StringRef text, SizeNodes &nodes, ArrayRef<CheckedInput> inputs)
       : text(text), nodes(nodes), inputs(inputs),
-        orders(text.find_first_of("<>!") != StringRef::npos) {}
+        orders(text.find_first_of("<>!") != StringRef::npos &&
+               text.find_first_of("%&|^") == StringRef::npos) {}
 
   /// The condition, or a constant; nothing if the text is not understood.
   std::optional<SizeNodes::Number> run() {
@@ -47,11 +54,18 @@ private:
   using Number = SizeNodes::Number;
   struct Operand {
     Number number;
-    bool isRemainder = false;
-    bool isTruth = false;
+    enum Kind { Extent, Whole, Remainder, Real, Truth } kind = Whole;
+    bool isTruth() const { return kind == Truth; }
+    bool isReal() const { return kind == Real; }
     std::optional<int64_t> constant() const {
       auto *known = std::get_if<int64_t>(&number);
       return known ? std::optional(*known) : std::nullopt;
+    }
+    std::optional<double> real() const {
+      if (auto *known = std::get_if<double>(&number))
+        return *known;
+      auto whole = constant();
+      return whole ? std::optional(static_cast<double>(*whole)) : std::nullopt;
     }
   };
   using Result = std::optional<Operand>;
@@ -74,7 +88,7 @@ private:
     Result left = (this->*part)();
     while (left && word(name)) {
       Result right = (this->*part)();
-      if (!right || !left->isTruth || !right->isTruth)
+      if (!right || !left->isTruth() || !right->isTruth())
         return std::nullopt;
       bool absorbs = name == "or"; // what a constant that decides is
       if (auto known = left->constant())
@@ -82,63 +96,125 @@ private:
       else if (auto known = right->constant())
         left = bool(*known) == absorbs ? right : left;
       else
-        left =
-            Operand{nodes.truth("_operator", target, {left->number, right->number}), false, true};
+        left = Operand{nodes.truth("_operator", target, {left->number, right->number}),
+                       Operand::Truth};
     }
     return left;
   }
   Result disjunction() { return joined("or", "or_", &GuardReader::conjunction); }
-  Result conjunction() { return joined("and", "and_", &GuardReader::comparison); }
+  Result conjunction() { return joined("and", "and_", &GuardReader::negation); }
+
+  Result negation() {
+    if (!word("not"))
+      return comparison();
+    if (!enter())
+      return std::nullopt;
+    Result value = negation();
+    --depth;
+    if (!value || !value->isTruth())
+      return std::nullopt;
+    if (auto known = value->constant())
+      return Operand{int64_t(!*known), Operand::Truth};
+    return Operand{nodes.truth("torch", "sym_not", {value->number}), Operand::Truth};
+  }
 
   /// Whether the relation only says that an extent is neither 0 nor 1.
   static bool keepsOffOne(StringRef relation, const Operand &left, const Operand &right) {
     auto bound = right.constant();
-    if (!bound || left.isRemainder)
+    if (!bound || (left.kind != Operand::Extent && left.kind != Operand::Whole))
       return false;
-    return (relation == "!=" && (*bound == 0 || *bound == 1)) ||
-           (relation == ">" && (*bound == 0 || *bound == 1)) ||
-           (relation == ">=" && (*bound == 1 || *bound == 2));
+    if (relation == "!=")
+      return *bound == 0 || *bound == 1;
+    return left.kind == Operand::Extent && ((relation == ">" && (*bound == 0 || *bound == 1)) ||
+                                            (relation == ">=" && (*bound == 1 || *bound == 2)));
+  }
+
+  template <typename T> static bool holds(StringRef relation, T x, T y) {
+    return relation == "=="   ? x == y
+           : relation == "!=" ? x != y
+           : relation == "<=" ? x <= y
+           : relation == ">=" ? x >= y
+           : relation == "<"  ? x < y
+                              : x > y;
   }
 
   Result comparison() {
     static constexpr std::pair<StringLiteral, StringLiteral> relations[] = {
         {"==", "eq"}, {"!=", "ne"}, {"<=", "le"}, {">=", "ge"}, {"<", "lt"}, {">", "gt"}};
-    Result left = sum();
+    Result left = bits();
     if (!left)
       return left;
     for (auto [relation, target] : relations) {
       if (!consume(relation))
         continue;
-      Result right = sum();
-      if (!right || left->isTruth || right->isTruth)
+      Result right = bits();
+      if (!right || left->isTruth() || right->isTruth())
         return std::nullopt;
       if (keepsOffOne(relation, *left, *right))
-        return Operand{1, false, true};
-      auto x = left->constant(), y = right->constant();
-      if (!x || !y)
-        return Operand{nodes.truth("_operator", target, {left->number, right->number}), false,
-                       true};
-      bool holds = relation == "=="   ? *x == *y
-                   : relation == "!=" ? *x != *y
-                   : relation == "<=" ? *x <= *y
-                   : relation == ">=" ? *x >= *y
-                   : relation == "<"  ? *x < *y
-                                      : *x > *y;
-      return Operand{int64_t(holds), false, true};
+        return Operand{1, Operand::Truth};
+      if (auto x = left->constant(), y = right->constant(); x && y)
+        return Operand{int64_t(holds(relation, *x, *y)), Operand::Truth};
+      if (auto x = left->real(), y = right->real(); x && y)
+        return Operand{int64_t(holds(relation, *x, *y)), Operand::Truth};
+      if (left->isReal() || right->isReal())
+        return Operand{nodes.truth("_operator", target, {asReal(*left), asReal(*right)}),
+                       Operand::Truth};
+      return Operand{nodes.truth("_operator", target, {left->number, right->number}),
+                     Operand::Truth};
     }
     return left;
+  }
+
+  Number asReal(const Operand &x) {
+    if (auto known = x.real())
+      return *known;
+    return x.isReal() ? x.number : nodes.real("torch", "sym_float", {x.number});
+  }
+
+  /// x op y of doubles.
+  Result applyToReals(StringRef op, const Operand &left, const Operand &right) {
+    if (op == "//" || op == "%")
+      return std::nullopt;
+    if (auto x = left.real(), y = right.real(); x && y) {
+      double value = op == "+"   ? *x + *y
+                     : op == "-" ? *x - *y
+                     : op == "*" ? *x * *y
+                     : op == "/" ? *x / *y
+                                 : std::pow(*x, *y);
+      return Operand{value, Operand::Real};
+    }
+    StringRef target = op == "+"   ? "add"
+                       : op == "-" ? "sub"
+                       : op == "*" ? "mul"
+                       : op == "/" ? "truediv"
+                                   : "pow";
+    return Operand{nodes.real("_operator", target, {asReal(left), asReal(right)}), Operand::Real};
+  }
+
+  Result applyToBits(StringRef op, const Operand &left, const Operand &right) {
+    if (left.isTruth() || right.isTruth() || left.isReal() || right.isReal())
+      return std::nullopt;
+    if (auto x = left.constant(), y = right.constant(); x && y)
+      return Operand{op == "&" ? *x & *y : op == "|" ? *x | *y : *x ^ *y, Operand::Remainder};
+    StringRef target = op == "&" ? "and_" : op == "|" ? "or_" : "xor";
+    return Operand{nodes.number("_operator", target, {left.number, right.number}),
+                   Operand::Remainder};
   }
 
   /// x op y, of constants as of values. A divisor is at least 1: an extent of 0 that divides is one
   /// that torch supposed not to be.
   Result apply(StringRef op, const Operand &left, Operand right) {
-    if (left.isTruth || right.isTruth)
+    if (op == "&" || op == "|" || op == "^")
+      return applyToBits(op, left, right);
+    if (left.isTruth() || right.isTruth())
       return std::nullopt;
+    if (op == "/" || left.isReal() || right.isReal())
+      return applyToReals(op, left, right);
     bool divides = op == "//" || op == "%";
     auto x = left.constant(), y = right.constant();
     if (divides && y && *y <= 0)
       return std::nullopt;
-    Operand result{0, op == "%", false};
+    Operand result{0, op == "%" ? Operand::Remainder : Operand::Whole};
     if (x && y) {
       int64_t value = 0;
       if ((op == "+" && llvm::AddOverflow(*x, *y, value)) ||
@@ -164,6 +240,8 @@ private:
   Result chain(ArrayRef<StringLiteral> operators, Result (GuardReader::*part)()) {
     Result left = (this->*part)();
     while (left) {
+      if (text.ltrim().starts_with("**"))
+        return std::nullopt;
       auto op = llvm::find_if(operators, [&](StringRef token) { return consume(token); });
       if (op == operators.end())
         break;
@@ -172,23 +250,48 @@ private:
     }
     return left;
   }
+  Result bits() {
+    static constexpr StringLiteral operators[] = {"|"};
+    return chain(operators, &GuardReader::exclusive);
+  }
+  Result exclusive() {
+    static constexpr StringLiteral operators[] = {"^"};
+    return chain(operators, &GuardReader::both);
+  }
+  Result both() {
+    static constexpr StringLiteral operators[] = {"&"};
+    return chain(operators, &GuardReader::sum);
+  }
   Result sum() {
     static constexpr StringLiteral operators[] = {"+", "-"};
     return chain(operators, &GuardReader::term);
   }
   Result term() {
-    static constexpr StringLiteral operators[] = {"*", "//", "%"};
-    return text.ltrim().starts_with("**") ? std::nullopt : chain(operators, &GuardReader::unary);
+    static constexpr StringLiteral operators[] = {"*", "//", "/", "%"};
+    return chain(operators, &GuardReader::unary);
   }
 
+  bool enter() { return depth < kMaxDepth && ++atoms <= kMaxAtoms && ++depth; }
+
   Result unary() {
-    if (depth >= kMaxDepth || ++atoms > kMaxAtoms)
+    if (!enter())
       return std::nullopt;
-    ++depth;
     bool minus = consume("-");
-    Result value = minus ? unary() : atom();
+    Result value = minus ? unary() : power();
     --depth;
     return value && minus ? apply("*", Operand{-1}, *value) : value;
+  }
+
+  /// Powers are of floats; torch writes those of whole numbers as products.
+  Result power() {
+    Result base = atom();
+    if (!base || !consume("**"))
+      return base;
+    Result exponent = unary();
+    if (!exponent || base->isTruth() || exponent->isTruth() ||
+        !(base->isReal() || exponent->isReal()))
+      return std::nullopt;
+    return applyToReals("**", *base, *exponent);
   }
 
   Result atom() {
@@ -196,27 +299,98 @@ private:
       Result value = disjunction();
       return consume(")") ? value : std::nullopt;
     }
-    for (StringRef name : {"sym_max", "sym_min"})
-      if (consume("torch." + name.str() + "("))
+    for (StringRef name : {"max", "min"})
+      if (consume(("torch.sym_" + name + "(").str()) || consume((name + "(").str()))
         return extreme(name);
+    for (StringRef name : {"floor", "ceil", "trunc"})
+      if (consume(("math." + name + "(").str()))
+        return whole("math", name);
+    if (consume("round("))
+      return whole("builtins", "round");
+    if (consume("torch.sym_float("))
+      return function([&](const Operand &x) { return Operand{asReal(x), Operand::Real}; });
+    if (consume("torch._sym_sqrt("))
+      return function([&](const Operand &x) -> Result {
+        return Operand{nodes.real("torch", "sym_sqrt", {asReal(x)}), Operand::Real};
+      });
+    if (consume("abs("))
+      return function([&](const Operand &x) -> Result {
+        auto negative = apply("*", Operand{-1}, x);
+        Result size = negative ? larger("max", x, *negative) : std::nullopt;
+        if (size && !size->isReal())
+          size->kind = Operand::Remainder;
+        return size;
+      });
     if (consume("L["))
       return extent();
-    int64_t value;
-    if (text.consumeInteger(10, value) || text.starts_with("."))
-      return std::nullopt;
-    return Operand{value};
+    return literal();
   }
 
-  /// After "torch.sym_max(".
-  Result extreme(StringRef name) {
-    Result left = sum();
-    Result right = left && consume(",") ? sum() : std::nullopt;
-    if (!right || !consume(")") || left->isTruth || right->isTruth)
+  Result literal() {
+    StringRef digits = text.take_while([](char c) { return llvm::isDigit(c); });
+    StringRef rest = text.drop_front(digits.size());
+    if (digits.empty())
       return std::nullopt;
-    auto x = left->constant(), y = right->constant();
+    if (rest.consume_front("."))
+      rest = rest.drop_while([](char c) { return llvm::isDigit(c); });
+    if (StringRef exponent = rest; exponent.consume_front_insensitive("e")) {
+      if (!exponent.consume_front("-"))
+        exponent.consume_front("+");
+      rest = exponent.drop_while([](char c) { return llvm::isDigit(c); });
+    }
+    StringRef number = text.drop_back(rest.size());
+    text = rest;
+    int64_t value;
+    double real;
+    if (number.size() == digits.size())
+      return number.getAsInteger(10, value) ? Result() : Operand{value};
+    return number.getAsDouble(real) ? Result() : Operand{real, Operand::Real};
+  }
+
+  /// What is behind "name(", of one number.
+  template <typename Of> Result function(Of of) {
+    Result x = disjunction();
+    return x && !x->isTruth() && consume(")") ? Result(of(*x)) : std::nullopt;
+  }
+
+  /// A float as a whole number.
+  Result whole(StringRef domain, StringRef name) {
+    return function([&](const Operand &x) -> Result {
+      if (!x.isReal())
+        return x;
+      auto known = x.real();
+      if (!known)
+        return Operand{nodes.number(domain, name, {x.number})};
+      double value = name == "floor"   ? std::floor(*known)
+                     : name == "ceil"  ? std::ceil(*known)
+                     : name == "trunc" ? std::trunc(*known)
+                                       : std::nearbyint(*known);
+      if (!(std::abs(value) < 0x1p63))
+        return std::nullopt;
+      return Operand{static_cast<int64_t>(value)};
+    });
+  }
+
+  Result larger(StringRef name, const Operand &left, const Operand &right) {
+    if (left.isTruth() || right.isTruth())
+      return std::nullopt;
+    auto x = left.constant(), y = right.constant();
     if (x && y)
-      return Operand{name == "sym_max" ? std::max(*x, *y) : std::min(*x, *y)};
-    return Operand{nodes.number("torch", name, {left->number, right->number})};
+      return Operand{name == "max" ? std::max(*x, *y) : std::min(*x, *y)};
+    std::string target = ("sym_" + name).str();
+    if (left.isReal() || right.isReal())
+      return Operand{nodes.real("torch", target, {asReal(left), asReal(right)}), Operand::Real};
+    return Operand{nodes.number("torch", target, {left.number, right.number})};
+  }
+
+  /// After "max(".
+  Result extreme(StringRef name) {
+    Result left = disjunction();
+    while (left && consume(",")) {
+      Result right = disjunction();
+      left = right ? larger(name, *left, *right) : std::nullopt;
+    }
+    return consume(")") ? left : std::nullopt;
   }
 
   /// The input x_k_0 of L['x']['k'][0]; of **x it is k_0.
@@ -261,9 +435,9 @@ private:
     if (axis >= type.getRank())
       return std::nullopt;
     if (!type.isDynamicDim(axis))
-      return Operand{type.getDimSize(axis)};
+      return Operand{type.getDimSize(axis), Operand::Extent};
     Value here = nodes.extent(read->value, axis);
-    return Operand{orders ? nodes.number("torch", "sym_max", {here, 2}) : here};
+    return Operand{orders ? nodes.number("torch", "sym_max", {here, 2}) : here, Operand::Extent};
   }
 
   StringRef text;

@@ -15,6 +15,8 @@ Value SizeNodes::node(StringRef domain, StringRef target, ArrayRef<Number> argum
     Attribute value;
     if (auto *constant = std::get_if<int64_t>(&argument)) {
       value = b.getI64IntegerAttr(*constant);
+    } else if (auto *constant = std::get_if<double>(&argument)) {
+      value = b.getF64FloatAttr(*constant);
     } else {
       value = graph::OperandAttr::get(b.getContext(), operands.size());
       operands.push_back(std::get<Value>(argument));
@@ -31,6 +33,10 @@ Value SizeNodes::node(StringRef domain, StringRef target, ArrayRef<Number> argum
 
 Value SizeNodes::number(StringRef domain, StringRef target, ArrayRef<Number> arguments) {
   return node(domain, target, arguments, b.getI64Type());
+}
+
+Value SizeNodes::real(StringRef domain, StringRef target, ArrayRef<Number> arguments) {
+  return node(domain, target, arguments, b.getF64Type());
 }
 
 Value SizeNodes::truth(StringRef domain, StringRef target, ArrayRef<Number> arguments) {

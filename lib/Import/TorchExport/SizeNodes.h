@@ -13,11 +13,13 @@ namespace tcc::torchexport {
 class SizeNodes {
 public:
   /// A constant, or a value of the model.
-  using Number = std::variant<int64_t, mlir::Value>;
+  using Number = std::variant<int64_t, double, mlir::Value>;
 
   explicit SizeNodes(mlir::OpBuilder &builder) : b(builder) {}
   mlir::Value number(llvm::StringRef domain, llvm::StringRef target,
                      llvm::ArrayRef<Number> arguments);
+  mlir::Value real(llvm::StringRef domain, llvm::StringRef target,
+                   llvm::ArrayRef<Number> arguments);
   mlir::Value truth(llvm::StringRef domain, llvm::StringRef target,
                     llvm::ArrayRef<Number> arguments);
   mlir::Value extent(mlir::Value tensor, int64_t axis);

@@ -178,6 +178,21 @@ def export_guarded(path):
                              dynamic_shapes={"given": {"rows": {0: auto, 1: auto}}, "named": {"Second": {0: auto}}}), path)
 
 
+class Scaled(nn.Module):
+    """Branches on floats, bits and distances of sizes."""
+
+    def forward(self, x):
+        n, m, k, j = x.shape
+        for holds in [int(0.5 * n) == 4, n / j > 1.0, round(m / 4) == 2, k & 1 == 0, k ^ 3 > 4, abs(k - j) < 2]:
+            x = x * 2 if holds else x * 3
+        return x
+
+
+def export_scaled(path):
+    auto = torch.export.Dim.AUTO
+    save(torch.export.export(Scaled(), (torch.ones(8, 6, 4, 3),), dynamic_shapes=({i: auto for i in range(4)},)), path)
+
+
 class Random(nn.Module):
     """Draws from every distribution, for test_random_numbers.py. The order of the results is in the test."""
 
@@ -338,6 +353,7 @@ def main():
     torch.export.save(torch.export.export(TurnedStorage(), (torch.randn(3, 4),)), os.path.join(folder, "turned_storage.pt2"))
     export_doubled(os.path.join(folder, "doubled.pt2"))
     export_guarded(os.path.join(folder, "guarded.pt2"))
+    export_scaled(os.path.join(folder, "scaled.pt2"))
     export_random(folder)
 
     export_indices(folder)
