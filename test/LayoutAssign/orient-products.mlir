@@ -66,12 +66,12 @@ func.func @columns(%x: tensor<128x64xf32>, %v: tensor<128x1xf32>, %y: tensor<128
   return %0, %1, %2 : tensor<64x1xf32>, tensor<3x64xf32>, tensor<64x1xf32>
 }
 
-// Columns before what is summed and behind it; too few behind it.
+// Columns before what is summed and behind it; too few behind it are copied beside the others.
 // CHECK-LABEL: func @split
 // CHECK: %[[X:.*]] = prim.broadcast %arg0 axes [2, 3] {{.*}} -> tensor<5x7x33x10xf32>
 // CHECK: %[[D:.*]] = prim.dot %[[X]], %arg1 batch [0, 1] x [0, 1] contract [3] x [2] : {{.*}} -> tensor<5x7x33x16xf32>
 // CHECK: prim.transpose %[[D]] [2, 0, 1, 3] : {{.*}} -> tensor<33x5x7x16xf32>
-// CHECK: prim.dot %arg0, %arg2 batch [] x []
+// CHECK: prim.dot %arg0, %{{.*}} : (tensor<33x10xf32>, tensor<10x20xf32>) -> tensor<33x20xf32>
 func.func @split(%x: tensor<33x10xf32>, %y: tensor<5x7x10x16xf32>, %z: tensor<5x10x4xf32>) -> (tensor<33x5x7x16xf32>, tensor<33x5x4xf32>) {
   %0 = prim.dot %x, %y batch [] x [] contract [1] x [2] : (tensor<33x10xf32>, tensor<5x7x10x16xf32>) -> tensor<33x5x7x16xf32>
   %1 = prim.dot %x, %z batch [] x [] contract [1] x [1] : (tensor<33x10xf32>, tensor<5x10x4xf32>) -> tensor<33x5x4xf32>
@@ -167,4 +167,24 @@ func.func @lines_left_out(%x: tensor<?x64x6x6xf32>, %w: tensor<64x64x1x1xf32>, %
 func.func @narrow_groups(%x: tensor<?x4x112x17xbf16>, %w: tensor<48x1x13x13xbf16>, %n: index) -> tensor<?x48x100x17xf32> {
   %0 = prim.conv %x, %w sizes(%n) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 6>, high = array<i64: 0, 6>, groups = 4 : i64} : (tensor<?x4x112x17xbf16>, tensor<48x1x13x13xbf16>, index) -> tensor<?x48x100x17xf32>
   return %0 : tensor<?x48x100x17xf32>
+}
+
+// Terms that lie on both sides of the rows are copied beside each other; so are few columns on both sides of what is summed. Terms
+// that one stride leads along stay where they are, and so do those of which the axes between have one point.
+// CHECK-LABEL: func @gathered_axes
+// CHECK: %[[T:.*]] = prim.transpose %arg0 [1, 0, 2] : (tensor<5x6x7xf32>) -> tensor<6x5x7xf32>
+// CHECK: %[[L:.*]] = prim.reshape %[[T]] sizes() : (tensor<6x5x7xf32>) -> tensor<6x35xf32>
+// CHECK: %[[R:.*]] = prim.reshape %arg1 sizes() : (tensor<5x7x9xf32>) -> tensor<35x9xf32>
+// CHECK: prim.dot %[[L]], %[[R]] batch [] x [] contract [1] x [0] : (tensor<6x35xf32>, tensor<35x9xf32>) -> tensor<6x9xf32>
+// CHECK: %[[C:.*]] = prim.transpose %arg2 [1, 0, 2] : (tensor<4x7x2xf32>) -> tensor<7x4x2xf32>
+// CHECK: %[[M:.*]] = prim.reshape %[[C]] sizes() : (tensor<7x4x2xf32>) -> tensor<7x8xf32>
+// CHECK: prim.dot %{{.*}}, %[[M]] batch [] x [] contract [1] x [0] : (tensor<30x7xf32>, tensor<7x8xf32>) -> tensor<30x8xf32>
+// CHECK: prim.dot %arg3, %arg1 batch [] x [] contract [1, 2] x [0, 1]
+// CHECK: prim.dot %arg4, %arg1 batch [] x [] contract [0, 2] x [0, 1]
+func.func @gathered_axes(%x: tensor<5x6x7xf32>, %w: tensor<5x7x9xf32>, %c: tensor<4x7x2xf32>, %y: tensor<6x5x7xf32>, %one: tensor<5x1x7xf32>) -> (tensor<6x9xf32>, tensor<5x6x4x2xf32>, tensor<6x9xf32>, tensor<1x9xf32>) {
+  %0 = prim.dot %x, %w batch [] x [] contract [0, 2] x [0, 1] : (tensor<5x6x7xf32>, tensor<5x7x9xf32>) -> tensor<6x9xf32>
+  %1 = prim.dot %x, %c batch [] x [] contract [2] x [1] : (tensor<5x6x7xf32>, tensor<4x7x2xf32>) -> tensor<5x6x4x2xf32>
+  %2 = prim.dot %y, %w batch [] x [] contract [1, 2] x [0, 1] : (tensor<6x5x7xf32>, tensor<5x7x9xf32>) -> tensor<6x9xf32>
+  %3 = prim.dot %one, %w batch [] x [] contract [0, 2] x [0, 1] : (tensor<5x1x7xf32>, tensor<5x7x9xf32>) -> tensor<1x9xf32>
+  return %0, %1, %2, %3 : tensor<6x9xf32>, tensor<5x6x4x2xf32>, tensor<6x9xf32>, tensor<1x9xf32>
 }

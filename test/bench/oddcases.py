@@ -61,7 +61,8 @@ def products():
             ("outer_sum", "bi,bj->ij", (513, 100), (513, 31)), ("trailing_batch", "mkb,knb->mnb", (31, 33, 16), (33, 17, 16)),
             ("middle", "abc,cde->abde", (7, 33, 100), (100, 5, 31)), ("two_sums", "abcd,cde->abe", (7, 33, 17, 16), (17, 16, 100)),
             ("conv_like", "nchw,oc->nohw", (3, 31, 28, 28), (100, 31)), ("channels_last", "nhwc,oc->nhwo", (3, 28, 28, 31), (100, 31)),
-            ("graph", "nij,bjf->bnif", (3, 64, 64), (5, 64, 17)),
+            ("graph", "nij,bjf->bnif", (3, 64, 64), (5, 64, 17)), ("graph_narrow", "nij,bjf->bnif", (32, 100, 64), (100, 64, 2)),
+            ("batch_summed", "bij,bjk->ik", (100, 64, 32), (100, 32, 100)), ("heads_joined", "bhqd,hdo->bqo", (2, 7, 33, 40), (7, 40, 65)),
             ("diagonal_left", "bi,bij->bij", (16, 100), (16, 100, 513)), ("chain", "bti,bsi->bts", (3, 100, 31), (3, 513, 31))):
         wide(f"odd/einsum/{name}", lambda a, b, f=form: torch.einsum(f, a, b), x, y)
 

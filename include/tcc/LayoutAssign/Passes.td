@@ -86,7 +86,7 @@ def OrientProductsPass : Tcc_Pass<"tcc-layout-orient-products"> {
     vector empty, up to 24, are filters of one point, one for each tap, whose planes are shifted and
     added up. A matrix across what is summed
     by one column is turned round, and columns that lie on both sides of what is summed become a
-    batch.
+    batch. Other rows, columns or terms that do not lie one stride apart are copied to be a matrix.
 
     ```mlir before
     func.func @f(%x: tensor<1x8x10x10xf32>, %w: tensor<2x8x1x1xf32>) -> tensor<1x2x10x10xf32> {

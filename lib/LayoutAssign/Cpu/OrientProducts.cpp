@@ -14,6 +14,9 @@
 // - Columns of which some axes lie before what is summed: no template has them. They are a batch.
 //   Rows of that kind become columns first.
 //
+// Whatever else has rows, columns or terms that do not lie one stride apart is copied to be a
+// matrix.
+//
 //===----------------------------------------------------------------------===//
 #include "../Planes.h"
 #include "FewFilters.h"
@@ -299,6 +302,77 @@ static bool splitColumns(prim::DotOp op) {
   return true;
 }
 
+/// Whether one stride leads along `axes`, in their order, where axes of one point do not count.
+static bool haveOneStride(Value v, ArrayRef<int64_t> axes) {
+  auto extent = [&](int64_t axis) { return tensorType(v).getDimSize(axis); };
+  int64_t last = -1;
+  for (int64_t axis : axes) {
+    if (extent(axis) == 1)
+      continue;
+    bool follows =
+        last < axis &&
+        llvm::all_of(llvm::seq<int64_t>(last + 1, axis), [&](int64_t a) { return extent(a) == 1; });
+    if (last >= 0 && !follows)
+      return false;
+    last = axis;
+  }
+  return true;
+}
+
+/// `v` with the axes of its batch first, then one of `first` and one of `second`.
+static Value asMatrix(OpBuilder &b, Location loc, Value v, ArrayRef<int64_t> batch,
+                      ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
+  auto type = tensorType(v);
+  SmallVector<int64_t> order(batch), shape, turned;
+  llvm::append_range(order, first);
+  llvm::append_range(order, second);
+  for (int64_t axis : order)
+    turned.push_back(type.getDimSize(axis));
+  llvm::append_range(shape, ArrayRef(turned).take_front(batch.size()));
+  shape.append({extentOf(v, first), extentOf(v, second)});
+  if (!llvm::is_sorted(order))
+    v = prim::TransposeOp::create(b, loc, type.clone(turned), v, order);
+  if (shape != turned)
+    v = prim::ReshapeOp::create(b, loc, type.clone(shape), v, ValueRange{});
+  return v;
+}
+
+/// Rows, columns or terms that several strides lead along: both operands as matrices, of which
+/// that one is copied.
+static bool gatherAxes(prim::DotOp op) {
+  Value lhs = op.getLhs(), rhs = op.getRhs();
+  SmallVector<std::pair<int64_t, int64_t>> pairs;
+  for (auto [ofRhs, ofLhs] : llvm::zip_equal(op.getRhsContract(), op.getLhsContract()))
+    pairs.push_back({ofRhs, ofLhs});
+  llvm::sort(pairs);
+  SmallVector<int64_t> lhsTerms, rhsTerms;
+  for (auto [ofRhs, ofLhs] : pairs) {
+    rhsTerms.push_back(ofRhs);
+    lhsTerms.push_back(ofLhs);
+  }
+  auto rows = freeAxes(lhs, op.getLhsBatch(), lhsTerms);
+  auto columns = freeAxes(rhs, op.getRhsBatch(), rhsTerms);
+  if (haveOneStride(lhs, rows) && haveOneStride(lhs, lhsTerms) && haveOneStride(rhs, columns) &&
+      haveOneStride(rhs, rhsTerms))
+    return false;
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto result = tensorType(op.getResult());
+  Value left = asMatrix(b, loc, lhs, op.getLhsBatch(), rows, lhsTerms);
+  Value right = asMatrix(b, loc, rhs, op.getRhsBatch(), rhsTerms, columns);
+  int64_t count = op.getLhsBatch().size();
+  SmallVector<int64_t> shape(result.getShape().take_front(count));
+  auto batch = llvm::to_vector(llvm::seq<int64_t>(0, count));
+  shape.append({extentOf(lhs, rows), extentOf(rhs, columns)});
+  Value product = prim::DotOp::create(b, loc, result.clone(shape), left, right, batch, batch,
+                                      ArrayRef<int64_t>{count + 1}, ArrayRef<int64_t>{count});
+  if (shape != result.getShape())
+    product = prim::ReshapeOp::create(b, loc, result, product, ValueRange{});
+  op.replaceAllUsesWith(product);
+  op.erase();
+  return true;
+}
+
 /// A convolution of bf16 that pairs of channels are no help for, of few channels in each group: in
 /// planes of f32, if those are faster.
 static void widenForPlanes(prim::ConvOp op, const CpuTarget &cpu) {
@@ -392,7 +466,9 @@ void OrientProductsPass::runOnOperation() {
     if (turnColumn(op))
       continue;
     prim::DotOp turned = turnSplitRows(op);
-    splitColumns(turned ? turned : op);
+    prim::DotOp product = turned ? turned : op;
+    if (!splitColumns(product))
+      gatherAxes(product);
   }
   for (prim::ConvOp op : convolutions)
     multiplyPlanes(op);
