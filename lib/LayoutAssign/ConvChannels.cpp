@@ -20,10 +20,10 @@ prim::TransposeOp tcc::turnOf(prim::ConvOp op) {
 }
 
 /// `x` with zeros behind the last index of an axis.
-static Value filledUp(OpBuilder &b, Value x, unsigned axis, int64_t extent) {
+static Value withExtent(OpBuilder &b, Value x, unsigned axis, int64_t extent) {
   SmallVector<int64_t> shape(tensorType(x).getShape());
   shape[axis] = extent;
-  return zeroPadded(b, x, shape);
+  return filledUp(b, x, shape);
 }
 
 /// The input of a convolution with zeros for the channels that it lacks. `turn`: what puts them
@@ -32,10 +32,10 @@ Value tcc::withChannels(prim::ConvOp op, int64_t channels, prim::TransposeOp tur
   OpBuilder b(op);
   auto x = tensorType(op.getX());
   if (!turn)
-    return filledUp(b, op.getX(), x.getRank() - 1, channels);
+    return withExtent(b, op.getX(), x.getRank() - 1, channels);
   SmallVector<int64_t> shape(x.getShape());
   shape.back() = channels;
-  Value planes = filledUp(b, turn.getX(), 1, channels);
+  Value planes = withExtent(b, turn.getX(), 1, channels);
   return prim::TransposeOp::create(b, op.getLoc(), x.clone(shape), planes, turn.getPermutation());
 }
 

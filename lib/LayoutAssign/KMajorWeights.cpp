@@ -60,8 +60,8 @@
 //===----------------------------------------------------------------------===//
 #include "ConvChannels.h"
 #include "RunTimeFilters.h"
-#include "ZeroPadding.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Analysis/OpenExtents.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Support/WeightTable.h"
 #include <cstring>
@@ -320,7 +320,7 @@ void KMajorWeights::multiplyPatches(prim::ConvOp op) {
     cut.push_back(w.getDimSize(1));
   rows.push_back(w.getNumElements() / w.getDimSize(0));
   OpBuilder b(op);
-  SmallVector<Value> open = openSizes(b, op.getX());
+  SmallVector<Value> open = openExtents(b, op.getX());
   SmallVector<int64_t> turned;
   for (int64_t axis : order)
     turned.push_back(cut[axis]);
@@ -364,7 +364,7 @@ bool KMajorWeights::joinPixels(prim::ConvOp op) {
   image[image.size() - 2] /= joined->pixels;
   Value pixels = w.getDimSize(1) < kFewChannels ? withChannels(op, kFewChannels) : op.getX();
   Value input =
-      prim::ReshapeOp::create(b, op.getLoc(), x.clone(image), pixels, openSizes(b, op.getX()));
+      prim::ReshapeOp::create(b, op.getLoc(), x.clone(image), pixels, openExtents(b, op.getX()));
   auto with = [](ArrayRef<int64_t> numbers, int64_t last) {
     SmallVector<int64_t> changed(numbers);
     changed.back() = last;

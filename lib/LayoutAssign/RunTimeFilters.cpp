@@ -49,7 +49,7 @@ static Value renamed(OpBuilder &b, Value x, RankedTensorType type) {
 
 Value tcc::inOrder(OpBuilder &b, Value filters, RankedTensorType type) {
   auto order = cast<prim::AxisOrderAttr>(prim::layoutOf(type));
-  Value filled = zeroPadded(b, filters, type.getShape());
+  Value filled = filledUp(b, filters, type.getShape());
   return renamed(b, transposed(b, filled, order.getOrder()), type);
 }
 
@@ -61,7 +61,7 @@ Value tcc::joinedTaps(OpBuilder &b, Value filters, RankedTensorType type, int64_
   shape[1] /= pixels;
   shape.back() *= pixels;
   low.back() = shift;
-  Value whole = zeroPadded(b, filters, shape, low);
+  Value whole = filledUp(b, filters, shape, low);
   shape.back() /= pixels;
   shape.push_back(pixels);
   Value split = prim::ReshapeOp::create(b, filters.getLoc(), tensorType(filters).clone(shape),

@@ -8,11 +8,12 @@
 
 namespace tcc {
 
-/// The extents of `x` that are only known when the program runs.
-llvm::SmallVector<mlir::Value> openSizes(mlir::OpBuilder &b, mlir::Value x);
+/// `x` with `low` zeros before each axis and `high` behind it.
+mlir::Value zeroPadded(mlir::OpBuilder &b, mlir::Value x, llvm::ArrayRef<int64_t> low,
+                       llvm::ArrayRef<int64_t> high);
 /// `x` in the extents `shape`, which are open where its own are: `low` zeros before each axis, none
 /// without, and the rest behind it.
-mlir::Value zeroPadded(mlir::OpBuilder &b, mlir::Value x, llvm::ArrayRef<int64_t> shape,
-                       llvm::ArrayRef<int64_t> low = {});
+mlir::Value filledUp(mlir::OpBuilder &b, mlir::Value x, llvm::ArrayRef<int64_t> shape,
+                     llvm::ArrayRef<int64_t> low = {});
 
 } // namespace tcc

@@ -40,17 +40,37 @@ func.func @strides_and_groups(%x: tensor<1x8x10x10xf32>, %y: tensor<3x8x10x10xf3
   return %0, %2, %3 : tensor<1x6x5x4xf32>, tensor<3x6x10x10xf32>, tensor<3x8x10x10xf32>
 }
 
-// Beside a convolution of 3 by 3 of the same input; of an open extent; of few pixels.
+// Open images are a batch too; open pixels are counted from their extents, and the others follow a stride. What computes points
+// afterwards takes the product's shape.
+// CHECK-LABEL: func @open
+// CHECK-SAME: %[[N:[a-z0-9]+]]: index, %[[HH:[a-z0-9]+]]: index, %[[WW:[a-z0-9]+]]: index
+// CHECK: %[[W:.*]] = prim.broadcast %{{.*}} axes [1, 2] sizes(%[[N]]) : (tensor<6x8xf32>) -> tensor<?x6x8xf32>
+// CHECK: %[[X:.*]] = prim.reshape %arg0 sizes(%[[N]]) : (tensor<?x8x10x10xf32>) -> tensor<?x8x100xf32>
+// CHECK: prim.dot %[[W]], %[[X]] batch [0] x [0] contract [2] x [1] : (tensor<?x6x8xf32>, tensor<?x8x100xf32>) -> tensor<?x6x100xf32>
+// CHECK: %[[P:.*]] = arith.muli %[[HH]], %[[WW]] : index
+// CHECK: %[[S:.*]] = prim.slice %arg1 {{.*}} steps [1, 1, 2, 2] sizes(%[[HH]], %[[WW]]) : {{.*}} -> tensor<1x8x?x?xf32>
+// CHECK: %[[Y:.*]] = prim.reshape %[[S]] sizes(%[[P]]) : (tensor<1x8x?x?xf32>) -> tensor<8x?xf32>
+// CHECK: %[[D:.*]] = prim.dot %{{.*}}, %[[Y]] batch [] x [] contract [1] x [0] : (tensor<6x8xf32>, tensor<8x?xf32>) -> tensor<6x?xf32>
+// CHECK: %[[L:.*]] = prim.logistic %[[D]] : (tensor<6x?xf32>) -> tensor<6x?xf32>
+// CHECK: prim.reshape %[[L]] sizes(%[[HH]], %[[WW]]) : (tensor<6x?xf32>) -> tensor<1x6x?x?xf32>
+func.func @open(%x: tensor<?x8x10x10xf32>, %y: tensor<1x8x?x?xf32>, %w: tensor<6x8x1x1xf32>, %n: index, %h: index, %v: index) -> (tensor<?x6x10x10xf32>, tensor<1x6x?x?xf32>) {
+  %0 = prim.conv %x, %w sizes(%n) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<?x8x10x10xf32>, tensor<6x8x1x1xf32>, index) -> tensor<?x6x10x10xf32>
+  %1 = prim.conv %y, %w sizes(%h, %v) {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x8x?x?xf32>, tensor<6x8x1x1xf32>, index, index) -> tensor<1x6x?x?xf32>
+  %2 = prim.logistic %1 : (tensor<1x6x?x?xf32>) -> tensor<1x6x?x?xf32>
+  return %0, %2 : tensor<?x6x10x10xf32>, tensor<1x6x?x?xf32>
+}
+
+// Beside a convolution of 3 by 3 of the same input; of few pixels, also of an open number of images.
 // CHECK-LABEL: func @convolutions
 // CHECK-COUNT-4: prim.conv
 // CHECK-NOT: prim.dot
-func.func @convolutions(%x: tensor<1x8x10x10xf32>, %w: tensor<6x8x1x1xf32>, %v: tensor<6x8x3x3xf32>, %o: tensor<?x8x10x10xf32>, %n: index, %f: tensor<1x8x2x2xf32>)
-    -> (tensor<1x6x10x10xf32>, tensor<1x6x8x8xf32>, tensor<?x6x10x10xf32>, tensor<1x6x2x2xf32>) {
+func.func @convolutions(%x: tensor<1x8x10x10xf32>, %w: tensor<6x8x1x1xf32>, %v: tensor<6x8x3x3xf32>, %o: tensor<?x8x2x2xf32>, %n: index, %f: tensor<1x8x2x2xf32>)
+    -> (tensor<1x6x10x10xf32>, tensor<1x6x8x8xf32>, tensor<?x6x2x2xf32>, tensor<1x6x2x2xf32>) {
   %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x8x10x10xf32>, tensor<6x8x1x1xf32>) -> tensor<1x6x10x10xf32>
   %1 = prim.conv %x, %v sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x8x10x10xf32>, tensor<6x8x3x3xf32>) -> tensor<1x6x8x8xf32>
-  %2 = prim.conv %o, %w sizes(%n) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<?x8x10x10xf32>, tensor<6x8x1x1xf32>, index) -> tensor<?x6x10x10xf32>
+  %2 = prim.conv %o, %w sizes(%n) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<?x8x2x2xf32>, tensor<6x8x1x1xf32>, index) -> tensor<?x6x2x2xf32>
   %3 = prim.conv %f, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x8x2x2xf32>, tensor<6x8x1x1xf32>) -> tensor<1x6x2x2xf32>
-  return %0, %1, %2, %3 : tensor<1x6x10x10xf32>, tensor<1x6x8x8xf32>, tensor<?x6x10x10xf32>, tensor<1x6x2x2xf32>
+  return %0, %1, %2, %3 : tensor<1x6x10x10xf32>, tensor<1x6x8x8xf32>, tensor<?x6x2x2xf32>, tensor<1x6x2x2xf32>
 }
 
 // A column by a matrix that lies across, also of a batch.
@@ -112,6 +132,31 @@ func.func @few_filters(%x: tensor<1x8x32xf32>, %w: tensor<2x8x3xf32>, %many: ten
   %e = prim.broadcast %d axes [0, 1, 2] sizes() : (tensor<1x8x1xf32>) -> tensor<1x8x32xf32>
   %2 = prim.conv %e, %many sizes() {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x32xf32>, tensor<16x8x3xf32>) -> tensor<1x16x32xf32>
   return %0, %2, %1 : tensor<1x2x32xf32>, tensor<1x16x32xf32>, tensor<1x2x32xf32>
+}
+
+// The same of open lines, of an open number of images: planes are as long as the line, and two longer with their zeros.
+// CHECK-LABEL: func @open_filters
+// CHECK-SAME: %[[N:[a-z0-9]+]]: index, %[[L:[a-z0-9]+]]: index
+// CHECK: prim.dot %{{.*}} : (tensor<?x6x8xf32>, tensor<?x8x?xf32>) -> tensor<?x6x?xf32>
+// CHECK: %[[WIDE:.*]] = arith.addi %{{.*}}, %c2 : index
+// CHECK: %[[P:.*]] = prim.pad %{{.*}} low [0, 0, 1]() interior [0, 0, 0] sizes(%{{.*}}, %[[WIDE]]) {{.*}} -> tensor<?x6x?xf32>
+// CHECK: prim.slice %[[P]] starts [0, 0, 0]() steps [1, 1, 1] sizes(%[[N]], %[[L]]) {{.*}} -> tensor<?x2x?xf32>
+// CHECK: prim.slice %[[P]] starts [0, 4, 2]() steps [1, 1, 1] sizes(%[[N]], %[[L]]) {{.*}} -> tensor<?x2x?xf32>
+// CHECK: prim.add
+// CHECK-NOT: prim.conv
+// CHECK: return
+func.func @open_filters(%x: tensor<?x8x?xf32>, %w: tensor<2x8x3xf32>, %n: index, %l: index) -> tensor<?x2x?xf32> {
+  %0 = prim.conv %x, %w sizes(%n, %l) {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64} : (tensor<?x8x?xf32>, tensor<2x8x3xf32>, index, index) -> tensor<?x2x?xf32>
+  return %0 : tensor<?x2x?xf32>
+}
+
+// Of an open number of known images it stays a convolution.
+// CHECK-LABEL: func @open_number
+// CHECK: prim.conv
+// CHECK-NOT: prim.dot
+func.func @open_number(%x: tensor<?x8x32xf32>, %w: tensor<2x8x3xf32>, %n: index) -> tensor<?x2x32xf32> {
+  %0 = prim.conv %x, %w sizes(%n) {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64} : (tensor<?x8x32xf32>, tensor<2x8x3xf32>, index) -> tensor<?x2x32xf32>
+  return %0 : tensor<?x2x32xf32>
 }
 
 // Twelve planes of eight channels: the image is padded.

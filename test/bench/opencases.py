@@ -43,8 +43,9 @@ def products():
 
 def convolutions():
     image = {2: "height", 3: "width"}
-    for c, f, size, kernel, stride, groups in ((3, 32, 224, 3, 2, 1), (64, 64, 56, 3, 1, 1), (64, 256, 28, 1, 1, 1), (128, 128, 14, 3, 1, 1),
-                                               (96, 96, 56, 3, 1, 96), (96, 96, 28, 5, 1, 96), (64, 64, 28, 3, 1, 4)):
+    for c, f, size, kernel, stride, groups in ((3, 32, 224, 3, 2, 1), (64, 64, 56, 3, 1, 1), (64, 256, 28, 1, 1, 1), (40, 12, 112, 1, 1, 1),
+                                               (128, 3, 56, 1, 1, 1), (128, 128, 14, 3, 1, 1), (96, 96, 56, 3, 1, 96), (96, 96, 28, 5, 1, 96),
+                                               (64, 64, 28, 3, 1, 4)):
         conv = lambda c=c, f=f, k=kernel, s=stride, g=groups: nn.Conv2d(c, f, k, s, k // 2, groups=g)  # noqa: E731
         name = f"{c}x{size}x{size}-{f}/k{kernel}s{stride}g{groups}"
         opened(f"conv/batch/{name}", None, (2, c, size, size), axes=[BATCH], state=conv)

@@ -261,9 +261,10 @@ class StridedAccess(ToolTest):
     def test_mean_of_an_open_batch(self):
         """What follows a sum of all pixels sees it under another shape, along which lanes still lie."""
         x = numbers((3, 16, 6, 6), np.float32)
-        nodes = [helper.make_node("Conv", ["x", "w"], ["c"]), helper.make_node("GlobalAveragePool", ["c"], ["y"])]
-        one_by_one = np.eye(40, 16, dtype=np.float32).reshape(40, 16, 1, 1)
-        proto = model_of(x, nodes, ["y"], [("w", one_by_one)], shape=["N", 16, 6, 6])
+        nodes = [helper.make_node("Conv", ["x", "w"], ["c"], pads=[1] * 4), helper.make_node("GlobalAveragePool", ["c"], ["y"])]
+        filters = np.zeros((40, 16, 3, 3), np.float32)
+        filters[:, :, 1, 1] = np.eye(40, 16)
+        proto = model_of(x, nodes, ["y"], [("w", filters)], shape=["N", 16, 6, 6])
         mean = x.sum((2, 3), keepdims=True) / np.float32(36)
         self.check(proto, x, [np.concatenate([mean, np.zeros((3, 24, 1, 1), np.float32)], axis=1)])
         path, text = self.work / "mean.onnx", self.work / "mean.s"

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "FewFilters.h"
 #include "../ZeroPadding.h"
+#include "tcc/Analysis/OpenExtents.h"
 #include "tcc/Dialect/Cpu/PlaneTiles.h"
 #include "tcc/Dialect/Cpu/Winograd.h"
 
@@ -21,13 +22,25 @@ static int64_t tapsOf(prim::ConvOp op) {
   return taps;
 }
 
+/// The result of a convolution of images as large as open ones are taken for, one where their
+/// number is open.
+static RankedTensorType supposedResult(prim::ConvOp op) {
+  constexpr int64_t kOpen = 64;
+  auto result = tensorType(op.getResult());
+  SmallVector<int64_t> shape(result.getShape());
+  for (auto [axis, extent] : llvm::enumerate(shape))
+    if (ShapedType::isDynamic(extent))
+      extent = axis == 0 ? 1 : kOpen;
+  return result.clone(shape);
+}
+
 /// Whether planes are summed sooner than vectors of filters, in multiply-adds of a tap and pixel:
 /// planes are written, shifted and added up, the others are channels last, of which tiles save some
 /// (Winograd.h).
 static bool prefersPlanes(prim::ConvOp op, const CpuTarget &cpu) {
   constexpr int64_t kAlways = 4; // filters
   constexpr double kShiftedSum = 24, kTransposes = 8, kTiles = 0.6, kMargin = 0.95;
-  auto w = tensorType(op.getW()), result = tensorType(op.getResult());
+  auto w = tensorType(op.getW()), result = supposedResult(op);
   int64_t filters = w.getDimSize(0), channels = w.getDimSize(1);
   if (filters <= kAlways)
     return true;
@@ -62,14 +75,16 @@ static bool prefersRegisterTiles(prim::ConvOp op, const CpuTarget &cpu) {
 
 bool tcc::hasFewFilters(prim::ConvOp op, const CpuTarget &cpu) {
   constexpr int64_t kMostFilters = 24, kMostTaps = 128, kLeastChannels = 8, kLeastLine = 16;
-  auto x = tensorType(op.getX()), w = tensorType(op.getW()), result = tensorType(op.getResult());
+  auto x = tensorType(op.getX()), w = tensorType(op.getW()), result = supposedResult(op);
   auto all = [](ArrayRef<int64_t> list, int64_t value) {
     return llvm::all_of(list, [=](int64_t v) { return v == value; });
   };
+  // Of known images the other forms have all that they have for a known number of them.
+  bool isBatch = !x.hasStaticShape() && !ShapedType::isDynamicShape(x.getShape().drop_front());
   auto isPositive = [](int64_t v) { return v >= 0; };
   int64_t taps = w.hasStaticShape() ? tapsOf(op) : 0;
-  return !op.getChannelsLast() && op.getGroups() == 1 && x.getRank() >= 3 && x.hasStaticShape() &&
-         result.hasStaticShape() && x.getElementType().isF32() && w.getElementType().isF32() &&
+  return !op.getChannelsLast() && op.getGroups() == 1 && x.getRank() >= 3 && !x.isDynamicDim(1) &&
+         !isBatch && x.getElementType().isF32() && w.getElementType().isF32() &&
          result.getElementType().isF32() && w.getDimSize(0) >= 1 &&
          w.getDimSize(0) <= kMostFilters && w.getDimSize(1) >= kLeastChannels && taps > 1 &&
          taps <= kMostTaps && result.getShape().back() >= kLeastLine && all(op.getStrides(), 1) &&
@@ -87,12 +102,9 @@ void tcc::sumShiftedPlanes(prim::ConvOp op) {
   SmallVector<int64_t> low(2, 0), high(2, 0), ones(rank, 1);
   llvm::append_range(low, op.getLow());
   llvm::append_range(high, op.getHigh());
-  SmallVector<int64_t> wide(type.getShape());
-  for (int64_t axis = 0; axis < rank; ++axis)
-    wide[axis] += low[axis] + high[axis];
   // Zeros around x are zeros around its planes: those are padded of which there are fewer.
   bool padsPlanes = taps * filters < type.getDimSize(1);
-  Value x = padsPlanes ? op.getX() : zeroPadded(b, op.getX(), wide, low);
+  Value x = padsPlanes ? op.getX() : zeroPadded(b, op.getX(), low, high);
 
   // [M, C, k...] -> [k... M, C, 1...]
   SmallVector<int64_t> order, turned, points;
@@ -108,11 +120,12 @@ void tcc::sumShiftedPlanes(prim::ConvOp op) {
 
   SmallVector<int64_t> planes(tensorType(x).getShape()), spatialOnes(axes, 1),
       spatialZeros(axes, 0);
-  planes[1] = wide[1] = taps * filters;
-  auto conv = prim::ConvOp::create(b, loc, result.clone(planes), x, w, ValueRange{}, spatialOnes,
-                                   spatialOnes, spatialOnes, spatialZeros, spatialZeros,
-                                   /*groups=*/1);
-  Value shifted = padsPlanes ? zeroPadded(b, conv, wide, low) : conv.getResult();
+  planes[1] = taps * filters;
+  auto conv =
+      prim::ConvOp::create(b, loc, result.clone(planes), x, w, openExtents(b, x), spatialOnes,
+                           spatialOnes, spatialOnes, spatialZeros, spatialZeros,
+                           /*groups=*/1);
+  Value shifted = padsPlanes ? zeroPadded(b, conv, low, high) : conv.getResult();
   Value sum;
   for (int64_t tap = 0; tap < taps; ++tap) {
     SmallVector<int64_t> start(rank, 0);
@@ -120,7 +133,7 @@ void tcc::sumShiftedPlanes(prim::ConvOp op) {
     for (int64_t axis = rank, rest = tap; axis-- > 2; rest /= filter.getDimSize(axis))
       start[axis] = rest % filter.getDimSize(axis) * op.getDilations()[axis - 2];
     Value plane =
-        prim::SliceOp::create(b, loc, result, shifted, ValueRange{}, ValueRange{}, start, ones);
+        prim::SliceOp::create(b, loc, result, shifted, ValueRange{}, op.getSizes(), start, ones);
     sum = sum ? prim::AddOp::create(b, loc, result, sum, plane).getResult() : plane;
   }
   op.replaceAllUsesWith(sum);

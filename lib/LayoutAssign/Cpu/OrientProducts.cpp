@@ -7,8 +7,9 @@
 //   channels last, an image is transposed before and after; few channels on either side fill no
 //   lanes, and there is little to multiply for what is moved. As weights by pixels it reads and
 //   writes planes as they are, those of a group by its weights; what strides leave out is not
-//   read. Where a convolution or a pool that wants channels last is met through operators of
-//   points, it stays one. A convolution of few filters becomes one of that kind (FewFilters.h).
+//   read. Images and their extents may be open. Where a convolution or a pool that wants channels
+//   last is met through operators of points, it stays one. A convolution of few filters becomes one
+//   of that kind (FewFilters.h).
 // - A matrix that lies across what is summed, by one column: turned round, its rows are added up in
 //   lanes.
 // - Columns of which some axes lie before what is summed: no template has them. They are a batch.
@@ -56,12 +57,13 @@ static bool isPointwise(prim::ConvOp op) {
   };
   auto x = tensorType(op.getX()), w = tensorType(op.getW());
   auto result = tensorType(op.getResult());
-  if (op.getChannelsLast() || x.getRank() < 3 || !x.hasStaticShape() || !w.hasStaticShape() ||
+  if (op.getChannelsLast() || x.getRank() < 3 || x.isDynamicDim(1) || !w.hasStaticShape() ||
       !isWide(x.getElementType()) || result.getElementType() != x.getElementType())
     return false;
+  constexpr int64_t kOpen = 64; // what an open extent is taken for
   int64_t pixels = 1;
   for (int64_t extent : result.getShape().drop_front(2))
-    pixels *= extent;
+    pixels *= ShapedType::isDynamic(extent) ? kOpen : extent;
   // A filter for each channel is no product.
   if (op.getGroups() != 1 && w.getDimSize(1) == 1)
     return false;
@@ -86,9 +88,11 @@ static bool staysPlanar(prim::ConvOp op, const CpuTarget &cpu) {
   });
 }
 
-/// What `v`, a value of points of planes, is with all pixels on one axis, behind `lead` axes; null
-/// where that is not a number for each channel or image.
-static Value flattened(OpBuilder &b, Value v, RankedTensorType flat, int64_t lead) {
+/// What `v`, a value of points of planes, is with all pixels on one axis, behind `lead` axes, in
+/// the type `flat` of the extents `sizes`; null where that is not a number for each channel or
+/// image.
+static Value flattened(OpBuilder &b, Value v, RankedTensorType flat, ValueRange sizes,
+                       int64_t lead) {
   auto broadcast = v.getDefiningOp<prim::BroadcastOp>();
   if (!broadcast)
     return {};
@@ -105,12 +109,13 @@ static Value flattened(OpBuilder &b, Value v, RankedTensorType flat, int64_t lea
   Value x =
       prim::ReshapeOp::create(b, v.getLoc(), from.clone(extents), broadcast.getX(), ValueRange{});
   auto type = flat.clone(from.getElementType());
-  return prim::BroadcastOp::create(b, v.getLoc(), type, x, axes, ValueRange{});
+  return prim::BroadcastOp::create(b, v.getLoc(), type, x, axes, sizes);
 }
 
 /// Operators of points that `planes`, a reshape of `product`, has as its only users take the
-/// product's shape, so that a kernel of both has one.
-static void followProduct(Value product, Value planes) {
+/// product's shape, so that a kernel of both has one. `flatSizes`, `sizes`: the open extents of
+/// both.
+static void followProduct(Value product, Value planes, ValueRange flatSizes, ValueRange sizes) {
   auto flat = tensorType(product);
   int64_t lead = flat.getRank() - 1;
   while (planes.hasOneUse()) {
@@ -122,7 +127,7 @@ static void followProduct(Value product, Value planes) {
     OpBuilder b(op);
     SmallVector<Value> operands;
     for (Value v : op->getOperands()) {
-      operands.push_back(v == planes ? product : flattened(b, v, flat, lead));
+      operands.push_back(v == planes ? product : flattened(b, v, flat, flatSizes, lead));
       if (!operands.back())
         return;
     }
@@ -130,7 +135,7 @@ static void followProduct(Value product, Value planes) {
                          op->getAttrs());
     state.propertiesAttr = op->getPropertiesAsAttribute();
     product = b.create(state)->getResult(0);
-    planes = prim::ReshapeOp::create(b, op->getLoc(), result, product, ValueRange{});
+    planes = prim::ReshapeOp::create(b, op->getLoc(), result, product, sizes);
     op->replaceAllUsesWith(ValueRange(planes));
     op->erase();
   }
@@ -147,17 +152,37 @@ static void multiplyPlanes(prim::ConvOp op) {
   auto from = tensorType(op.getX());
   int64_t images = result.getDimSize(0), filters = result.getDimSize(1), groups = op.getGroups(),
           channels = from.getDimSize(1) / groups;
-  int64_t pixels = result.getNumElements() / images / filters;
+  // Open extents of the result, and of what has its images and all of its pixels on one axis.
+  SmallVector<Value> sizes(op.getSizes()), ofImages, ofPixels;
+  if (ShapedType::isDynamic(images))
+    ofImages.push_back(sizes.front());
+  int64_t pixels = 1;
+  for (int64_t extent : result.getShape().drop_front(2))
+    pixels *= ShapedType::isDynamic(extent) ? 1 : extent;
+  if (sizes.size() > ofImages.size()) {
+    Value count;
+    if (pixels != 1)
+      count = arith::ConstantIndexOp::create(b, loc, pixels);
+    for (Value size : ArrayRef(sizes).drop_front(ofImages.size()))
+      count = count ? arith::MulIOp::create(b, loc, count, size).getResult() : size;
+    ofPixels.push_back(count);
+    pixels = ShapedType::kDynamic;
+  }
+  SmallVector<Value> flatSizes(ofImages);
+  llvm::append_range(flatSizes, ofPixels);
   Value x = op.getX();
   SmallVector<int64_t> read(from.getShape().take_front(2)), steps(2, 1);
   llvm::append_range(read, result.getShape().drop_front(2));
   llvm::append_range(steps, op.getStrides());
-  if (read != from.getShape())
-    x = prim::SliceOp::create(b, loc, type(read), x, ValueRange{}, ValueRange{},
+  bool skips = read != from.getShape();
+  for (auto [extent, stride] : llvm::zip_equal(from.getShape().drop_front(2), op.getStrides()))
+    skips |= ShapedType::isDynamic(extent) && stride != 1;
+  if (skips)
+    x = prim::SliceOp::create(b, loc, type(read), x, ValueRange{}, sizes,
                               SmallVector<int64_t>(read.size(), 0), steps);
   // Images and groups are a batch, those that are one left out.
   SmallVector<int64_t> lead, batch, weightAxes;
-  if (images > 1)
+  if (images != 1)
     lead.push_back(images);
   if (groups > 1) {
     weightAxes.push_back(lead.size());
@@ -175,22 +200,22 @@ static void multiplyPlanes(prim::ConvOp op) {
   if (groups > 1)
     ofWeights.insert(ofWeights.begin(), groups);
   Value w = prim::ReshapeOp::create(b, loc, type(ofWeights), op.getW(), ValueRange{});
-  if (images > 1)
+  if (images != 1)
     w = prim::BroadcastOp::create(b, loc, shape(filters / groups, channels), w, weightAxes,
-                                  ValueRange{});
-  x = prim::ReshapeOp::create(b, loc, shape(channels, pixels), x, ValueRange{});
+                                  ofImages);
+  x = prim::ReshapeOp::create(b, loc, shape(channels, pixels), x, flatSizes);
   Value product = prim::DotOp::create(b, loc, shape(filters / groups, pixels), w, x, batch, batch,
                                       ArrayRef<int64_t>{k + 1}, ArrayRef<int64_t>{k});
   if (groups > 1) {
     SmallVector<int64_t> all = {filters, pixels};
-    if (images > 1)
+    if (images != 1)
       all.insert(all.begin(), images);
-    product = prim::ReshapeOp::create(b, loc, type(all), product, ValueRange{});
+    product = prim::ReshapeOp::create(b, loc, type(all), product, flatSizes);
   }
-  Value planes = prim::ReshapeOp::create(b, loc, result, product, ValueRange{});
+  Value planes = prim::ReshapeOp::create(b, loc, result, product, sizes);
   op.replaceAllUsesWith(planes);
   op.erase();
-  followProduct(product, planes);
+  followProduct(product, planes, flatSizes, sizes);
 }
 
 /// The axes of an operand that are neither of the batch nor summed.
@@ -376,7 +401,7 @@ static bool gatherAxes(prim::DotOp op) {
 /// A convolution of bf16 that pairs of channels are no help for, of few channels in each group: in
 /// planes of f32, if those are faster.
 static void widenForPlanes(prim::ConvOp op, const CpuTarget &cpu) {
-  auto x = tensorType(op.getX()), w = tensorType(op.getW());
+  auto w = tensorType(op.getW());
   if (cpu.bfloatTiles || !w.getElementType().isBF16() || op.getChannelsLast() ||
       !tensorType(op.getResult()).getElementType().isF32())
     return;

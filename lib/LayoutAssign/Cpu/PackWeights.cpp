@@ -325,7 +325,7 @@ prim::ConvOp PackWeights::fillVectors(prim::ConvOp op) const {
   Location loc = op.getLoc();
   SmallVector<int64_t> ones(type.getRank(), 1), shape(filters.getShape()), wide(type.getShape());
   shape.front() = wide.back() = full;
-  Value more = zeroPadded(b, op.getW(), shape);
+  Value more = filledUp(b, op.getW(), shape);
   auto filled = cast<prim::ConvOp>(b.clone(*op));
   filled.getWMutable().assign(more);
   filled.getResult().setType(type.clone(wide));
