@@ -26,6 +26,7 @@ public:
   llvm::Error accepts(kernel::LaunchOp launch) const override { return acceptsElements(launch); }
   void addDecomposePasses(OpPassManager &passes, WeightTable &weights) const override {
     passes.addPass(createFourierLinesPass(&weights, {16384, 1024, target().host.lanes(32)}));
+    passes.addPass(createWideSumsPass());
   }
   void addIntegerWeightPasses(OpPassManager &passes, WeightTable &weights) const override {
     if (target().host.byteDot != ByteDot::None)

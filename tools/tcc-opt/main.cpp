@@ -102,6 +102,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createDecomposeNodesPass(&weights); });
   mlir::registerPass([] { return tcc::createFourierLinesPass(&weights, {}); });
   mlir::registerPass([] { return tcc::createMatrixLoopsPass(/*mostRows=*/0); });
+  mlir::registerPass(tcc::createWideSumsPass);
   mlir::registerPass([] { return tcc::createFoldConstantsPass(&weights); });
   mlir::registerPass([] { return tcc::createExpressionsPass(); });
   mlir::registerPass([] { return tcc::createLoopCountersPass(); });

@@ -44,4 +44,7 @@ std::unique_ptr<mlir::Pass> createFourierLinesPass(WeightTable *weights, Fourier
 std::unique_ptr<mlir::Pass>
 createMatrixLoopsPass(int64_t mostRows, std::function<bool(mlir::Operation *)> hasSpectral = {});
 
+/// tcc-decompose-wide-sums: scatters that sum or multiply narrow floats in f32.
+std::unique_ptr<mlir::Pass> createWideSumsPass();
+
 } // namespace tcc

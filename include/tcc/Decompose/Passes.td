@@ -114,4 +114,33 @@ def MatrixLoopsPass : Tcc_Pass<"tcc-decompose-matrix-loops"> {
   ];
   let dependentDialects = ["::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
+
+def WideSumsPass : Tcc_Pass<"tcc-decompose-wide-sums"> {
+  let summary = "Let scatters of narrow floats sum in f32";
+  let description = [{
+    A kernel that keeps sums in memory rounds each to its type: 20,000 updates of ten rows of bf16 end
+    where the next one is less than half a unit. Sums and products of types narrower than f32 are those
+    of f32, rounded at the end. Where few updates meet a large tensor, which would be read and written
+    four times instead of once, they stay as they are.
+
+    ```mlir before
+    func.func @main(%x: tensor<2xbf16>, %i: tensor<9xi64>, %u: tensor<9xbf16>) -> tensor<2xbf16> {
+      %0 = prim.scatter_along add %x, %i, %u axis 0 : (tensor<2xbf16>, tensor<9xi64>, tensor<9xbf16>) -> tensor<2xbf16>
+      return %0 : tensor<2xbf16>
+    }
+    ```
+    ```mlir after
+    func.func @main(%arg0: tensor<2xbf16>, %arg1: tensor<9xi64>, %arg2: tensor<9xbf16>) -> tensor<2xbf16> {
+      %0 = prim.cast %arg0 : (tensor<2xbf16>) -> tensor<2xf32>
+      %1 = prim.cast %arg2 : (tensor<9xbf16>) -> tensor<9xf32>
+      %2 = prim.scatter_along add %0, %arg1, %1 axis 0 : (tensor<2xf32>, tensor<9xi64>, tensor<9xf32>) -> tensor<2xf32>
+      %3 = prim.cast %2 : (tensor<2xf32>) -> tensor<2xbf16>
+      return %3 : tensor<2xbf16>
+    }
+    ```
+
+    Runs after tcc-decompose-nodes, where the back-end asks for it: others sum in registers.
+  }];
+  let dependentDialects = ["::tcc::prim::PrimDialect"];
+}
 #endif
