@@ -221,6 +221,11 @@ def indexing():
              lambda r=rows, n=n, w=width: [random(r, w), integers(r, n), random(n, w)], quick=n == 4096)
         case(f"index/scatter_add/{size_name(rows, n, width)}", lambda x, i, u: x.scatter_add(0, i, u),
              lambda r=rows, n=n, w=width: [random(r, w), integers(r, n, w), random(n, w)], quick=n == 4096)
+    for mode in ("sum", "amax"):  # what a graph's edges bring to its nodes
+        for dtype in (F32, BF16):
+            case(f"index/scatter_reduce_{mode}/10x20000x64/{SHORT[dtype]}",
+                 lambda x, i, u, m=mode: x.scatter_reduce(0, i[:, None].expand(-1, 64), u, m),
+                 lambda t=dtype: [random(10, 64, dtype=t), integers(10, 20000), random(20000, 64, dtype=t)])
     for mode in ("sum", "mean", "max"):
         case(f"index/embedding_bag_{mode}/100000x4096x64", lambda i, t, o, m=mode: F.embedding_bag(i, t, o, mode=m),
              lambda: [integers(100000, 4096), random(100000, 64), torch.arange(0, 4096, 16)], quick=mode == "sum")

@@ -255,7 +255,6 @@ void ScatterEmitter::copyUnchanged(Value source) {
   f.when(apart, [&] { isOneRun() ? copyRun(*memory) : copyPart(source); });
 }
 
-/// The point, or neighbouring points, at `at` with the updates at `source`.
 /// A half that was just widened, read in a way that does not wait for the update before: x86 has no
 /// load of two bytes that leaves nothing of a register, and LLVM takes the register which the last
 /// result is in. An empty instruction, which nothing can be known of, keeps a vector of it and
@@ -293,7 +292,8 @@ void ScatterEmitter::combine(prim::ScatterKind kind, ArrayRef<Coord> at, Value u
     v = apart(v);
     old = apart(old);
   }
-  f.e.store(out, at, emitCombine(f.b, reductionOf(kind), out.elementType, old, v));
+  // In this order: an extremum or what was there becomes a masked store, which later loads await.
+  f.e.store(out, at, emitCombine(f.b, reductionOf(kind), out.elementType, v, old));
 }
 
 /// The rows that updates are, or are computed from, if they are taken from a matrix.
