@@ -174,6 +174,22 @@ static void requireKnownInRange(PrimBuilder &b, ArrayRef<int64_t> indices, Dim e
 
 static constexpr llvm::StringLiteral kOutOfRange = "an index is out of range";
 
+/// `v`, or what it repeats at least once each: as an index that is one for a whole slice.
+static Value withoutRepeats(PrimBuilder &b, Value v) {
+  while (auto broadcast = v.getDefiningOp<prim::BroadcastOp>()) {
+    RankedTensorType from = tensorType(broadcast.getX());
+    for (auto [axis, extent] : llvm::enumerate(b.dims(v))) {
+      const int64_t *at = llvm::find(broadcast.getAxes(), static_cast<int64_t>(axis));
+      bool repeats =
+          at == broadcast.getAxes().end() || from.getDimSize(at - broadcast.getAxes().begin()) == 1;
+      if (repeats && b.known(extent).value_or(0) < 1)
+        return v;
+    }
+    v = broadcast.getX();
+  }
+  return v;
+}
+
 /// Where an index is out of range, if only a run knows that; everything else is checked.
 static Value outOfRange(PrimBuilder &b, Value indices, Dim extent, IndexRange range) {
   if (!isa<IntegerType>(b.elem(indices))) {
@@ -196,6 +212,7 @@ static Value outOfRange(PrimBuilder &b, Value indices, Dim extent, IndexRange ra
   bool mayBeLow = !isAtLeast(b, indices, 0), mayBeHigh = !isBelow(b, indices, extent);
   if (!mayBeLow && !mayBeHigh)
     return {};
+  indices = withoutRepeats(b, indices);
   if (!b.elem(indices).isInteger(64))
     indices = b.cast(indices, b.builder().getI64Type());
   Value flat = b.reshape(indices, {b.productOf(b.dims(indices))});

@@ -62,6 +62,28 @@ func.func @features(%x: tensor<3x4xf32>, %i: tensor<2xi64>) -> tensor<3x2xf32> {
   return %0 : tensor<3x2xf32>
 }
 
+// An index that is one for a whole slice is looked at once.
+// CHECK-LABEL: func @one_for_a_slice
+// CHECK: prim.reduce any %{{.*}} [0] : (tensor<9xi1>) -> tensor<i1>
+// CHECK: prim.assert %{{.*}}, "an index is out of range"
+func.func @one_for_a_slice(%x: tensor<3x4xf32>, %i: tensor<9x1xi64>, %u: tensor<9x4xf32>) -> tensor<3x4xf32> {
+  %s = graph.node "onnx" "Shape"(%u) {version = 21 : i64} : (tensor<9x4xf32>) -> tensor<2xi64>
+  %0 = graph.node "onnx" "Expand"(%i, %s) {version = 13 : i64} : (tensor<9x1xi64>, tensor<2xi64>) -> tensor<9x4xi64>
+  %1 = graph.node "onnx" "ScatterElements"(%x, %0, %u) {attrs = {reduction = "add"}, version = 18 : i64} : (tensor<3x4xf32>, tensor<9x4xi64>, tensor<9x4xf32>) -> tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+}
+
+// One that is for none, as the slices may be empty, is not looked at by itself.
+// CHECK-LABEL: func @perhaps_for_none
+// CHECK-NOT: (tensor<9xi1>)
+// CHECK: prim.assert %{{.*}}, "an index is out of range"
+func.func @perhaps_for_none(%x: tensor<3x?xf32>, %i: tensor<9x1xi64>, %u: tensor<9x?xf32>) -> tensor<3x?xf32> {
+  %s = graph.node "onnx" "Shape"(%u) {version = 21 : i64} : (tensor<9x?xf32>) -> tensor<2xi64>
+  %0 = graph.node "onnx" "Expand"(%i, %s) {version = 13 : i64} : (tensor<9x1xi64>, tensor<2xi64>) -> tensor<9x?xi64>
+  %1 = graph.node "onnx" "ScatterElements"(%x, %0, %u) {attrs = {reduction = "add"}, version = 18 : i64} : (tensor<3x?xf32>, tensor<9x?xi64>, tensor<9x?xf32>) -> tensor<3x?xf32>
+  return %1 : tensor<3x?xf32>
+}
+
 // A bias is broadcast to the product, never the product to it.
 // CHECK-LABEL: func @bias_of_a_product
 // CHECK: prim.assert %{{.*}}, "extents of the operands do not broadcast"
