@@ -228,6 +228,12 @@ class Loader(unittest.TestCase):
             damaged.write_bytes(whole + b"0")  # signed or packed by another tool: unknown, as without a seal
             tcc.Model(damaged).close()
 
+    def test_a_model_that_goes_after_the_modules(self):
+        """Where Python ends, ctypes' names are None before the last objects go."""
+        kept = subprocess.run([sys.executable, "-c", "import ctypes, sys, tcc; ctypes.kept = tcc.Model(sys.argv[1])", MODEL],
+                              env={**os.environ, "PYTHONPATH": str(SOURCE / "lib/Bindings/Python")}, capture_output=True, text=True)
+        self.assertEqual((kept.returncode, kept.stderr), (0, ""))
+
     def test_closed(self):
         self.model.close()
         with self.assertRaisesRegex(tcc.Error, "context is NULL"):

@@ -282,7 +282,7 @@ class Model:
 
     def close(self):
         context, model = self._context, self._model
-        self._context, self._model = ctypes.c_void_p(), ctypes.c_void_p()
+        self._context, self._model = type(context)(), type(model)()  # modules may be gone where Python ends
         self._arguments = (None, *self._arguments[1:])
         self._library.tcc_context_destroy(context)
         self._library.tcc_model_close(model)
