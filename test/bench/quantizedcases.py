@@ -41,6 +41,18 @@ class QuantizedConv(nn.Module):
         return Q.quantize_per_tensor(y, 0.05, self.zeros[1], *BYTES[self.kind]) if self.gives_bytes else y
 
 
+class RoundedSilu(QuantizedConv):
+    """What the convolution gives times its sigmoid, each rounded, as onnxruntime.quantization writes it."""
+
+    def __init__(self, channels, filters, kernel, groups=1, zero=10):
+        super().__init__(channels, filters, kernel, groups=groups, zeros=(zero, 116))
+
+    def forward(self, x):
+        y = Q.dequantize_per_tensor(super().forward(x), 0.05, 116, *BYTES[U8])
+        gate = Q.quantize_per_tensor(torch.sigmoid(y), 1 / 255, 0, *BYTES[U8])
+        return Q.quantize_per_tensor(y * Q.dequantize_per_tensor(gate, 1 / 255, 0, *BYTES[U8]), 0.05, 10, *BYTES[U8])
+
+
 class QuantizedLinear(nn.Module):
     """Rows of bytes by weights of i8 up to `most`; bytes again."""
 
@@ -105,6 +117,9 @@ def blocks():
         wide(f"image/quantized/inverted/{c}x{n}", None, (1, c, n, n, U8), state=lambda c=c: Residual(
             QuantizedConv(c, 6 * c, 1, zeros=(125, 0)), QuantizedConv(6 * c, 6 * c, 3, 1, 6 * c, **relu),
             QuantizedConv(6 * c, c, 1, gives_bytes=False, **relu)))
+    for c, n in ((16, 112), (40, 28)):
+        wide(f"image/quantized/rounded-silu/{c}x{n}", None, (1, c, n, n, U8), state=lambda c=c: Residual(
+            RoundedSilu(c, 6 * c, 1, zero=125), RoundedSilu(6 * c, 6 * c, 3, 6 * c), QuantizedConv(6 * c, c, 1, zeros=(10, 0), gives_bytes=False)))
     for c, n in ((32, 80), (64, 40)):
         wide(f"image/quantized/silu/{c}x{n}", None, (1, c, n, n, U8), state=lambda c=c: Residual(
             QuantizedConv(c, c, 3, zeros=(6, 6), activation=F.silu), QuantizedConv(c, c, 3, zeros=(6, 6), activation=F.silu),

@@ -54,6 +54,36 @@ class QuantizedProducts(ToolTest):
             exact = (q.astype(np.float64) - zeros[0]) @ (k.astype(np.float64) - zeros[1]).transpose(0, 1, 3, 2) * 0.125
             self.check(path, [q, k], exact, rtol=1e-6)
 
+    def test_functions_of_a_byte(self):
+        """What an activation makes of each byte, with what is rounded in it and after it: bytes or floats."""
+        floats = np.linspace(-40, 40, 1021).astype(np.float32).repeat(3)
+        for x_type, length in itertools.product(TYPES, (floats.size, "length")):
+            limits = np.iinfo(x_type)
+            middle, low = x_type((limits.min + limits.max + 1) // 2 + 9), x_type(limits.min + 10)
+            steps = np.float32(0.25), np.float32(1 / 256), np.float32(0.125)
+
+            def rounded(v, step, zero):
+                return np.clip(np.rint(v / step) + zero, limits.min, limits.max).astype(x_type)
+
+            def value(q, step, zero):
+                return (q.astype(np.float32) - np.float32(zero)) * step
+            q = rounded(floats, steps[0], middle)
+            gate = rounded(1 / (1 + np.exp(-value(q, steps[0], middle))), steps[1], limits.min)
+            product = value(q, steps[0], middle) * value(gate, steps[1], limits.min)
+            nodes = [helper.make_node("QuantizeLinear", ["x", "s0", "z0"], ["q"]),
+                     helper.make_node("DequantizeLinear", ["q", "s0", "z0"], ["f"]),
+                     helper.make_node("Sigmoid", ["f"], ["g"]),
+                     helper.make_node("QuantizeLinear", ["g", "s1", "z1"], ["gq"]),
+                     helper.make_node("DequantizeLinear", ["gq", "s1", "z1"], ["gf"]),
+                     helper.make_node("Mul", ["f", "gf"], ["m"])]
+            constants = dict(s0=steps[0], s1=steps[1], s2=steps[2], z0=middle, z1=x_type(limits.min), z2=low)
+            path = saved(self.work / f"floats-{x_type.__name__}-{length}.onnx", nodes, [("x", F32, [length])], [("m", F32, None)], constants)
+            self.check(path, [floats], product, rtol=1e-6)
+            nodes.append(helper.make_node("QuantizeLinear", ["m", "s2", "z2"], ["y"]))
+            path = saved(self.work / f"bytes-{x_type.__name__}-{length}.onnx", nodes, [("x", F32, [length])],
+                         [("y", TYPES[x_type], None)], constants)
+            self.check(path, [floats], rounded(product, steps[2], low), atol=0)
+
     def test_zero_points_of_weights(self):
         rng = np.random.default_rng(1)
         for x_type, per_column in itertools.product(TYPES, (False, True)):

@@ -2,6 +2,7 @@
 #include "tcc/Codegen/Cpu/KernelCodegen.h"
 #include "Attention/AttentionSpec.h"
 #include "Convolutions/PlaneConv.h"
+#include "Loops/ByteTables.h"
 #include "Loops/CarriedTruths.h"
 #include "Loops/NarrowedFloats.h"
 #include "Rows/CollapsedRows.h"
@@ -74,6 +75,7 @@ func::FuncOp tcc::codegen::emitKernel(kernel::LaunchOp launch, ModuleOp module, 
   KernelFrame frame(launch, function, cpu);
   if (joined > 1)
     joinAxesInside(frame, joined);
+  readBytesFromTables(frame);
   bool ok = emitTemplate(frame);
   markElements(frame);
   carryTruthsAsBytes(function, cpu);
