@@ -106,7 +106,10 @@ static Fp onePlusErf(Scaled z, double whole) {
   return abs(select(z.x < 0.0, t.constant(0.0), t.constant(whole)) - t);
 }
 
-static Fp onePlusTanh(Fp u) { return roughQuotient(2.0, roughExp2(u * (-2 * log2e)) + 1.0); }
+/// (1 + tanh u) * `whole` / 2.
+static Fp onePlusTanh(Scaled u, double whole) {
+  return roughQuotient(whole, roughExp2(u.x * (-2 * log2e * u.by)) + 1.0);
+}
 
 /// Alone: small results are about the argument itself.
 static Fp roughTanh(Fp x) {
@@ -157,9 +160,9 @@ static void replaceOnePlus(Operation *op, const ExpandMathOptions &options) {
     ImplicitLocOpBuilder builder(add.getLoc(), add);
     Emitter emitter{builder, options};
     Fp z{&emitter, op->getOperand(0)};
-    // Measured: with two multiplications less, tanh's took longer.
+    double whole = takeHalves(add) ? 1 : 2;
     Fp sum =
-        isa<math::ErfOp>(op) ? onePlusErf(scaledOf(z), takeHalves(add) ? 1 : 2) : onePlusTanh(z);
+        isa<math::ErfOp>(op) ? onePlusErf(scaledOf(z), whole) : onePlusTanh(scaledOf(z), whole);
     add.replaceAllUsesWith(sum.v);
     add.erase();
   }
@@ -190,14 +193,34 @@ void expandOnePlusTanh(Operation *root, const ExpandMathOptions &options) {
   }
 }
 
-/// Divisions by one plus an exponential, which is not negative.
-static void divideRoughly(Operation *exp) {
-  for (Operation *add : exp->getResult(0).getUsers())
-    if (isa<arith::AddFOp>(add) && addsOne(cast<arith::AddFOp>(add), exp->getResult(0)))
-      for (Operation *user : add->getResult(0).getUsers())
+/// Divisions by one plus an exponential, which is not negative. On a GPU by the reciprocal of a
+/// quarter of that, which is normal or zero, so that neither instruction sees a subnormal number:
+/// with those it would be brought into its range first, and its result back, by ten others.
+static void divideRoughly(math::ExpOp exp, const ExpandMathOptions &options) {
+  llvm::SmallSetVector<arith::DivFOp, 4> found;
+  for (Operation *add : exp->getUsers())
+    if (isa<arith::AddFOp>(add) && addsOne(cast<arith::AddFOp>(add), exp))
+      for (Operation *user : add->getUsers())
         if (auto div = dyn_cast<arith::DivFOp>(user);
             div && div.getRhs() == add->getResult(0) && isOnlyNarrowed(div))
-          div.setFastmath(div.getFastmath() | arith::FastMathFlags::afn);
+          found.insert(div);
+  for (arith::DivFOp div : found) {
+    if (!options.hasExp2) {
+      div.setFastmath(div.getFastmath() | arith::FastMathFlags::afn);
+      continue;
+    }
+    ImplicitLocOpBuilder builder(div.getLoc(), div);
+    Emitter emitter{builder, options};
+    Fp power = flushingExp2(Fp{&emitter, exp.getOperand()} * log2e);
+    Fp quotient = roughQuotient(0.25, mulAdd(power, 0.25, power.constant(0.25)));
+    if (constantOf(div.getLhs()) != 1.0)
+      quotient = Fp{&emitter, div.getLhs()} * quotient;
+    div.replaceAllUsesWith(quotient.v);
+    Operation *sum = div.getRhs().getDefiningOp();
+    div.erase();
+    if (sum->use_empty())
+      sum->erase();
+  }
 }
 
 /// Divisions by one number for all lanes become products with its reciprocal: both are scaled so
@@ -240,8 +263,8 @@ void expandRough(Operation *root, const ExpandMathOptions &options) {
   for (Operation *op : ops) {
     if (isa<math::ErfOp, math::TanhOp>(op))
       replaceOnePlus(op, options);
-    else if (isa<math::ExpOp>(op))
-      divideRoughly(op);
+    else if (auto exp = dyn_cast<math::ExpOp>(op))
+      divideRoughly(exp, options);
     if (!isa<math::ErfOp>(op) && isOnlyNarrowed(op->getResult(0))) {
       ImplicitLocOpBuilder builder(op->getLoc(), op);
       Emitter emitter{builder, options};
