@@ -288,6 +288,25 @@ TEST_CASE("lines that all blocks scan in chunks") {
         random(DType::I32, {3, 32768}, -9, 9));
 }
 
+TEST_CASE("lines of open length that prove to be long are scanned by all blocks") {
+  auto scanOf = [](const std::string &type, const char *how) {
+    return function("%x: " + type, type,
+                    std::string("%y = prim.cumulative ") + how + " : (" + type + ") -> " + type);
+  };
+  std::string one = scanOf("tensor<?xi32>", "sum %x 0 {exclusive = false, reverse = false}");
+  CHECK(scheduleOf(one).getScratchBytes());
+  for (int64_t length : {0, 1, 700, 8191, 8192, 70001})
+    check(one, {random(DType::I32, {length}, -9, 9)});
+  std::string few = scanOf("tensor<3x?xf32>", "max %x 1 {exclusive = true, reverse = true}");
+  CHECK(scheduleOf(few).getScratchBytes());
+  for (int64_t length : {5, 9000})
+    check(few, {random(DType::F32, {3, length})});
+  // Many lines, and who knows how many, are a block's each.
+  for (const char *type : {"tensor<500x?xf32>", "tensor<?x?xf32>"})
+    CHECK(!scheduleOf(scanOf(type, "sum %x 1 {exclusive = false, reverse = false}"))
+               .getScratchBytes());
+}
+
 TEST_CASE("places of extrema that several blocks of a line look for") {
   auto places = [](const std::string &shape, const char *t, int axis, const std::string &kept,
                    const char *last, Tensor x) {

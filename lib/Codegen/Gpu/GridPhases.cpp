@@ -36,9 +36,9 @@ Value device::GridPhases::draw(Value tickets) {
   return LLVM::LoadOp::create(b, b.getI32Type(), drawn);
 }
 
-void device::GridPhases::run(int64_t items, function_ref<void(Value)> body) {
+void device::GridPhases::run(Value items, function_ref<void(Value)> body) {
   Value tickets = counter(counters++), done = counter(counters++),
-        all = f.i32(static_cast<int32_t>(items));
+        all = arith::IndexCastUIOp::create(b, b.getI32Type(), items);
   auto fence = [&] { LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acq_rel, kDevice); };
   auto fewer = [&](Value x) {
     return Value(arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, all));
@@ -73,9 +73,9 @@ void device::GridPhases::run(int64_t items, function_ref<void(Value)> body) {
   f.e.forget();
 }
 
-void device::GridPhases::finish(int64_t items, function_ref<void(Value)> body) {
+void device::GridPhases::finish(Value items, function_ref<void(Value)> body) {
   unsigned blocks = f.schedule.getSplit();
-  f.loop(f.block, f.e.index(items), blocks, body);
+  f.loop(f.block, items, blocks, body);
   // Whoever is here draws no more.
   f.when(leads, [&] {
     Value before = add(counter(0));

@@ -18,9 +18,15 @@ public:
 
   /// body(item) for each item in [0, items), by all threads of one block. It sees what was written
   /// in the phases before; the block's threads meet after it.
-  void run(int64_t items, llvm::function_ref<void(mlir::Value item)> body);
+  void run(mlir::Value items, llvm::function_ref<void(mlir::Value item)> body);
+  void run(int64_t items, llvm::function_ref<void(mlir::Value item)> body) {
+    run(f.e.index(items), body);
+  }
   /// The same without an order among blocks, for what nothing comes after.
-  void finish(int64_t items, llvm::function_ref<void(mlir::Value item)> body);
+  void finish(mlir::Value items, llvm::function_ref<void(mlir::Value item)> body);
+  void finish(int64_t items, llvm::function_ref<void(mlir::Value item)> body) {
+    finish(f.e.index(items), body);
+  }
 
   /// A word of scratch memory that is zero when the launch begins, and again when it ends.
   mlir::Value word() { return counter(counters++); }

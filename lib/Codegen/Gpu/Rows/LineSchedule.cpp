@@ -159,8 +159,11 @@ void device::scheduleLine(ScheduleChoice &s, kernel::LaunchOp launch, const GpuA
     s.rowThreads *= 2;
   s.threads = std::max(s.threads, s.rowThreads);
   constexpr unsigned kBlocks = 2; // of a multiprocessor
-  bool isLong = known && length >= kLong && lines > 0 && lines * kFewLines <= arch.multiprocessors;
-  if (scan && isLong) {
+  bool few = lines > 0 && lines * kFewLines <= arch.multiprocessors;
+  bool isLong = known && length >= kLong && few;
+  if (scan && (isLong || (few && !known))) {
+    if (!known) // it may be long
+      s.threads = s.rowThreads = kMost;
     s.split = unsigned(arch.multiprocessors) * kBlocks;
     s.scratchBytes = unsigned(kCounterBytes + lines * s.rowThreads * int64_t(sizeof(int64_t)));
     return;

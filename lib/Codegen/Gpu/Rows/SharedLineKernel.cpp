@@ -10,7 +10,8 @@
 //
 // Places of extrema of few long lines are looked for by several blocks a line; the last one puts
 // together what they found. Few long lines are scanned in chunks, by all blocks: first what each
-// chunk comes to, then each chunk from what those before it come to.
+// chunk comes to, then each chunk from what those before it come to. Lines of open length are,
+// where they prove to be long; a block has each that does not.
 //
 //===----------------------------------------------------------------------===//
 #include "../Fourier/FourierKernel.h"
@@ -63,6 +64,11 @@ private:
   Value leads() {
     Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, share, f.e.index(0));
     return arith::AndIOp::create(b, inside, isFirst);
+  }
+  /// Elements of a round of a line's threads.
+  Value stepOfRound() { return f.e.index(int64_t(threads) * lanes * f.schedule.getVectors()); }
+  Value ceilDiv(Value x, Value y) {
+    return f.e.divIndex(f.e.addIndex(x, f.e.subIndex(y, f.e.index(1))), y);
   }
   Value scanRounds(prim::CumulativeOp op, Value first, Value end, Value start, bool stores);
   void scanInChunks(prim::CumulativeOp op);
@@ -356,17 +362,15 @@ Value SharedLine::scanRounds(prim::CumulativeOp op, Value first, Value end, Valu
 
 /// Each chunk is a few rounds, and there are no more of them than threads.
 void SharedLine::scanInChunks(prim::CumulativeOp op) {
-  auto shape = tensorType(op.getX()).getShape();
-  int64_t step = int64_t(threads) * lanes * f.schedule.getVectors();
-  int64_t rounds = llvm::divideCeil(shape[axis], step), each = llvm::divideCeil(rounds, threads),
-          chunks = llvm::divideCeil(rounds, each), items = chunks;
-  for (auto [i, extent] : llvm::enumerate(shape))
-    items *= i == axis ? 1 : extent;
+  Value chunks, each, rounds = ceilDiv(length, stepOfRound());
+  each = ceilDiv(rounds, f.e.index(threads));
+  chunks = ceilDiv(rounds, each);
+  Value items = f.e.mulIndex(chunks, f.volume(others));
   Type stored = f.asStored(neutral.getType());
   auto chunkOf = [&](Value item) {
-    enter(f.e.divIndex(item, f.e.index(chunks)));
-    Value first = f.e.mulIndex(f.e.remIndex(item, f.e.index(chunks)), f.e.index(each));
-    return std::pair(first, f.minIndex(f.e.addIndex(first, f.e.index(each)), f.e.index(rounds)));
+    enter(f.e.divIndex(item, chunks));
+    Value first = f.e.mulIndex(f.e.remIndex(item, chunks), each);
+    return std::pair(first, f.minIndex(f.e.addIndex(first, each), rounds));
   };
   device::GridPhases phases(f);
   phases.run(items, [&](Value item) {
@@ -377,8 +381,8 @@ void SharedLine::scanInChunks(prim::CumulativeOp op) {
   });
   phases.finish(items, [&](Value item) {
     auto [first, end] = chunkOf(item);
-    Value chunk = f.e.remIndex(item, f.e.index(chunks));
-    Value other = f.minIndex(f.thread, f.e.index(chunks - 1));
+    Value chunk = f.e.remIndex(item, chunks);
+    Value other = f.minIndex(f.thread, f.e.subIndex(chunks, f.e.index(1)));
     Value slot = f.e.addIndex(f.e.subIndex(item, chunk), other);
     Value part = LLVM::LoadOp::create(b, stored, f.scratchAt(0, stored, slot));
     part = arith::SelectOp::create(b, f.less(f.thread, chunk),
@@ -396,11 +400,18 @@ void SharedLine::emitScan(prim::CumulativeOp op) {
   if (warps > 1)
     totals = f.shared(f.asStored(neutral.getType()),
                       int64_t(f.schedule.getThreads()) / (across ? 1 : GpuArch::warp), "totals");
-  if (f.schedule.getScratchBytes())
+  auto alone = [&] {
+    scanRounds(op, f.e.index(0), ceilDiv(length, stepOfRound()), neutral, /*stores=*/true);
+  };
+  if (!f.schedule.getScratchBytes())
+    return alone();
+  if (getConstantIntValue(length))
     return scanInChunks(op);
-  Value step = f.e.index(int64_t(threads) * lanes * f.schedule.getVectors());
-  Value rounds = f.e.divIndex(f.e.addIndex(length, f.e.subIndex(step, f.e.index(1))), step);
-  scanRounds(op, f.e.index(0), rounds, neutral, /*stores=*/true);
+  // Of open length: a block has a line that proves to be shorter than all blocks meet for.
+  constexpr int64_t kLongScan = 8192;
+  Value isShort = f.less(length, f.e.index(kLongScan)), hasLine = f.less(f.block, f.volume(others));
+  f.when(arith::AndIOp::create(b, isShort, hasLine), alone);
+  f.when(f.less(f.e.index(kLongScan - 1), length), [&] { scanInChunks(op); });
 }
 
 void device::emitSharedLineKernel(KernelFrame &f) {
