@@ -89,6 +89,23 @@ class Products(ToolTest):
                         self.close(y, left, right.swapaxes(-1, -2))
                         np.testing.assert_array_equal(z, y.swapaxes(-1, -2))
 
+    def test_batches_of_single_sums(self):
+        """Neither a row nor a column: of a vector of lanes one is stored, next to what other tasks store."""
+        rng = np.random.default_rng(11)
+        extents = {"a": 9, "b": 17, "c": 24, "d": 5}
+        for equation in ("cba,bca->ac", "acb,abc->bc", "cba,bca->ca", "cdba,cabd->dac", "ba,ba->ab"):
+            left, right, out = equation.replace("->", ",").split(",")
+            for dtype in (np.float32, np.float64, np.int32):
+                shapes = [[extents[letter] for letter in term] for term in (left, right, out)]
+                path = self.write([helper.make_node("Einsum", ["x", "w"], ["y"], equation=equation)],
+                                  [("x", shapes[0]), ("w", shapes[1])], [("y", shapes[2])], dtype)
+                x, w = ((8 * rng.standard_normal(shape)).astype(dtype) for shape in shapes[:2])
+                expected = np.einsum(equation, x.astype(np.float64), w.astype(np.float64))
+                for cpu in [*cpu_levels(), "native"]:
+                    with Compiled.build(path, "--cpu", cpu) as compiled, self.subTest(equation, dtype=dtype.__name__, cpu=cpu):
+                        np.testing.assert_allclose(compiled(x, w)[0], expected, rtol=1e-5 if dtype == np.float32 else 1e-12,
+                                                   atol=1e-3 if dtype == np.float32 else 1e-9)
+
     def test_rows_in_place(self):
         """Several tiles of rows that read a matrix where it lies, whole pages apart too, or tasks below each other that read the
         same weights; of a left operand that lies as the product takes it, and turned."""

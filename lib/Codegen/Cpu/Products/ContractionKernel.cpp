@@ -310,6 +310,8 @@ void FusedEpilogue::emitMasked(Value m, Value n, Value acc, Value mask) {
 }
 
 void FusedEpilogue::emit(Value m, Value n, Value acc, Index valid) {
+  if (!hasColumns && isa<VectorType>(acc.getType()))
+    acc = vector::ExtractOp::create(f.b, acc, 0); // the one column
   unsigned lanes = lanesOf(acc);
   auto known = getConstantIntValue(valid);
   if (known == lanes || lanes == 1)
