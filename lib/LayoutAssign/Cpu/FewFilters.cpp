@@ -11,6 +11,7 @@
 #include "tcc/Analysis/OpenExtents.h"
 #include "tcc/Dialect/Cpu/PlaneTiles.h"
 #include "tcc/Dialect/Cpu/Winograd.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -25,12 +26,11 @@ static int64_t tapsOf(prim::ConvOp op) {
 /// The result of a convolution of images as large as open ones are taken for, one where their
 /// number is open.
 static RankedTensorType supposedResult(prim::ConvOp op) {
-  constexpr int64_t kOpen = 64;
   auto result = tensorType(op.getResult());
   SmallVector<int64_t> shape(result.getShape());
   for (auto [axis, extent] : llvm::enumerate(shape))
     if (ShapedType::isDynamic(extent))
-      extent = axis == 0 ? 1 : kOpen;
+      extent = axis == 0 ? 1 : kTypicalExtent;
   return result.clone(shape);
 }
 

@@ -20,6 +20,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Cpu/PlaneTiles.h"
 #include "tcc/Dialect/Cpu/WeightPanels.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 
@@ -55,15 +56,12 @@ static bool isPointwise(prim::ConvOp op) {
   if (op.getChannelsLast() || x.getRank() < 3 || x.isDynamicDim(1) || !w.hasStaticShape() ||
       !isWide(x.getElementType()) || result.getElementType() != x.getElementType())
     return false;
-  constexpr int64_t kOpen = 64; // what an open extent is taken for
-  int64_t pixels = 1;
-  for (int64_t extent : result.getShape().drop_front(2))
-    pixels *= ShapedType::isDynamic(extent) ? kOpen : extent;
+  double pixels = typicalElements(result.getShape().drop_front(2));
   // A filter for each channel is no product.
   if (op.getGroups() != 1 && w.getDimSize(1) == 1)
     return false;
   // Weights of many channels are worth a packed order, which products of few pixels would miss.
-  return pixels >= w.getDimSize(1) && all(w.getShape().drop_front(2), 1) &&
+  return pixels >= double(w.getDimSize(1)) && all(w.getShape().drop_front(2), 1) &&
          all(op.getInputDilation(), 1) && all(op.getLow(), 0) && all(op.getHigh(), 0);
 }
 
