@@ -26,3 +26,31 @@ func.func @stay(%x: tensor<1x64x20x20xf32>, %y: tensor<1x16x10x10xf32>, %v: tens
   %3 = prim.conv %z, %t sizes() {strides = array<i64: 10>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 0>, high = array<i64: 0>, groups = 1 : i64} : (tensor<1x1x20000xf32>, tensor<256x1x10xf32>) -> tensor<1x256x2000xf32>
   return %0, %1, %2, %3 : tensor<1x64x20x20xf32>, tensor<1x16x10x10xf32>, tensor<1x16x10x10xf32>, tensor<1x256x2000xf32>
 }
+
+// Images of which only a run knows the extents, and open lengths: as planes of a typical size are, of constant and of run-time filters.
+// CHECK-LABEL: func @open_planes
+// CHECK-COUNT-3: prim.conv {{.*}}cpu.in_planes
+func.func @open_planes(%x: tensor<2x96x?x?xf32>, %y: tensor<1x16x?x20xf32>, %z: tensor<1x80x?xf32>, %v: tensor<16x4x3x3xf32>) -> (tensor<2x48x?x?xf32>, tensor<1x16x?x20xf32>, tensor<1x12x?xf32>) {
+  %h = prim.dim %x, 2 : tensor<2x96x?x?xf32>
+  %l = prim.dim %x, 3 : tensor<2x96x?x?xf32>
+  %m = prim.dim %y, 2 : tensor<1x16x?x20xf32>
+  %n = prim.dim %z, 2 : tensor<1x80x?xf32>
+  %w = prim.weight "w" : tensor<48x12x3x3xf32>
+  %0 = prim.conv %x, %w sizes(%h, %l) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 8 : i64} : (tensor<2x96x?x?xf32>, tensor<48x12x3x3xf32>, index, index) -> tensor<2x48x?x?xf32>
+  %1 = prim.conv %y, %v sizes(%m) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 4 : i64} : (tensor<1x16x?x20xf32>, tensor<16x4x3x3xf32>, index) -> tensor<1x16x?x20xf32>
+  %u = prim.weight "u" : tensor<12x80x5xf32>
+  %2 = prim.conv %z, %u sizes(%n) {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 2>, high = array<i64: 2>, groups = 1 : i64} : (tensor<1x80x?xf32>, tensor<12x80x5xf32>, index) -> tensor<1x12x?xf32>
+  return %0, %1, %2 : tensor<2x48x?x?xf32>, tensor<1x16x?x20xf32>, tensor<1x12x?xf32>
+}
+
+// An open number of channels, and open images of as many filters as fill vectors.
+// CHECK-LABEL: func @open_stay
+// CHECK-NOT: cpu.in_planes
+func.func @open_stay(%x: tensor<1x?x30x30xf32>, %v: tensor<12x3x3x3xf32>, %y: tensor<1x64x?x?xf32>) -> (tensor<1x12x30x30xf32>, tensor<1x64x?x?xf32>) {
+  %h = prim.dim %y, 2 : tensor<1x64x?x?xf32>
+  %l = prim.dim %y, 3 : tensor<1x64x?x?xf32>
+  %0 = prim.conv %x, %v sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x?x30x30xf32>, tensor<12x3x3x3xf32>) -> tensor<1x12x30x30xf32>
+  %w = prim.weight "w" : tensor<64x64x3x3xf32>
+  %1 = prim.conv %y, %w sizes(%h, %l) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x64x?x?xf32>, tensor<64x64x3x3xf32>, index, index) -> tensor<1x64x?x?xf32>
+  return %0, %1 : tensor<1x12x30x30xf32>, tensor<1x64x?x?xf32>
+}

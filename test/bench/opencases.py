@@ -51,6 +51,9 @@ def convolutions():
         opened(f"conv/batch/{name}", None, (2, c, size, size), axes=[BATCH], state=conv)
         if stride == 1:  # of others the exporter wants to know the remainder
             opened(f"conv/image/{name}", None, (2, c, size, size), axes=[image], state=conv)
+    opened("conv/image/96x56x145-48/k3g8", None, (2, 96, 56, 145), axes=[image], state=lambda: nn.Conv2d(96, 48, 3, padding=1, groups=8))
+    opened("conv/image/24x64x64-4/k5", None, (2, 24, 64, 64), axes=[image], state=lambda: nn.Conv2d(24, 4, 5, padding=2))
+    opened("conv/length/80x500-12/k5", None, (2, 80, 500), axes=[{2: "length"}], state=lambda: nn.Conv1d(80, 12, 5, padding=2))
     opened("conv/length/80x1000-256/k3", None, (2, 80, 1000), axes=[{2: "length"}], state=lambda: nn.Conv1d(80, 256, 3, padding=1))
     opened("conv/transposed/64x28x28-32/k2s2", None, (2, 64, 28, 28), axes=[BATCH], state=lambda: nn.ConvTranspose2d(64, 32, 2, 2))
     for what, f in (("max", lambda x: F.max_pool2d(x, 3, 2, 1)), ("avg", lambda x: F.avg_pool2d(x, 2)), ("global", lambda x: x.mean((2, 3)))):

@@ -144,13 +144,19 @@ static TaskSpace convolutionTasks(OpBuilder &b, kernel::LaunchOp launch,
 static TaskSpace planeTasks(HostIndex h, kernel::LaunchOp launch, cpu::PlaneScheduleAttr schedule) {
   auto op = cast<prim::ConvOp>(contractionOf(launch));
   PlaneConv conv = *planeConv(op);
+  KernelBuilder k(h.b, launch.getLoc());
+  size_t spatial = op.getStrides().size();
+  SmallVector<Index> output(3, h.constant(1));
+  for (auto [i, extent] : llvm::enumerate(tensorType(op.getResult()).getShape().drop_front(2)))
+    output[3 - spatial + i] =
+        ShapedType::isDynamic(extent) ? productExtents(h.b, launch)[i + 2] : h.constant(extent);
   OpFoldResult images = hostExtents(h.b, launch, op.getX()).front();
-  OpFoldResult tasks = h.mul(images, h.constant(planeTaskCount(conv, cutOf(schedule))));
+  PlaneRun run = planeRun(k, conv, cutOf(schedule), images, output);
+  OpFoldResult tasks = h.mul(images, run.tasks);
   int64_t products = conv.groups * conv.filters * conv.channels * conv.taps();
-  for (const PlaneAxis &axis : conv.axes)
-    products *= axis.output;
   return {tasks,
-          productGrain(h, tasks, {images, h.constant(products)}, schedule.getGrainProducts())};
+          productGrain(h, tasks, {images, output[0], output[1], output[2], h.constant(products)},
+                       schedule.getGrainProducts())};
 }
 
 static TaskSpace productTasks(OpBuilder &b, kernel::LaunchOp launch,

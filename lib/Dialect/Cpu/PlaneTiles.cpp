@@ -3,6 +3,7 @@
 #include "tcc/Dialect/Cpu/SumBlock.h"
 #include "tcc/Dialect/Cpu/WeightPanels.h"
 #include "tcc/Dialect/Cpu/Winograd.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "tcc/Dialect/Prim/PresentTaps.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
@@ -48,10 +49,11 @@ std::optional<PlaneConv> planeConv(prim::ConvOp op) {
   auto x = tensorType(op.getX()), w = tensorType(op.getW()), y = tensorType(op.getResult());
   int64_t spatial = op.getStrides().size();
   auto isOne = [](int64_t v) { return v == 1; };
-  auto isKnown = [](RankedTensorType type) { // and not empty
-    return type.getShape().front() != 0 &&
-           llvm::all_of(type.getShape().drop_front(), [](int64_t extent) { return extent > 0; });
+  auto isKnown = [](RankedTensorType type) { // what has to be, and not empty
+    return !type.isDynamicDim(1) &&
+           llvm::none_of(type.getShape(), [](int64_t extent) { return extent == 0; });
   };
+  constexpr int64_t kTypicalLine = 512; // of a signal
   if (op.getChannelsLast() || spatial < 1 || spatial > 3 || prim::layoutOf(op.getW()) ||
       !isKnown(x) || !w.hasStaticShape() || !isKnown(y) || !x.getElementType().isF32() ||
       !w.getElementType().isF32() || !y.getElementType().isF32() ||
@@ -63,9 +65,16 @@ std::optional<PlaneConv> planeConv(prim::ConvOp op) {
   conv.groups = op.getGroups();
   conv.channels = w.getDimSize(1);
   conv.filters = w.getDimSize(0) / conv.groups;
-  for (int64_t i = 0; i < spatial; ++i)
-    conv.axes[3 - spatial + i] = {x.getDimSize(i + 2), y.getDimSize(i + 2),  w.getDimSize(i + 2),
-                                  op.getStrides()[i],  op.getDilations()[i], op.getLow()[i]};
+  for (int64_t i = 0; i < spatial; ++i) {
+    PlaneAxis &axis = conv.axes[3 - spatial + i];
+    axis = {x.getDimSize(i + 2), y.getDimSize(i + 2),  w.getDimSize(i + 2),
+            op.getStrides()[i],  op.getDilations()[i], op.getLow()[i]};
+    axis.open = x.isDynamicDim(i + 2) || y.isDynamicDim(i + 2);
+    if (y.isDynamicDim(i + 2))
+      axis.output = spatial == 1 ? kTypicalLine : kTypicalExtent;
+    if (x.isDynamicDim(i + 2))
+      axis.input = axis.output * axis.stride;
+  }
   return conv;
 }
 
@@ -140,7 +149,8 @@ std::optional<PlaneCut> planeCut(const CpuTarget &cpu, const PlaneConv &conv) {
   // Blocks of whole lines: the more, the fewer lines are copied twice and the longer the runs.
   if (parts == 1) {
     int64_t others = conv.batch * conv.groups * conv.axes[0].output;
-    int64_t least = llvm::divideCeil(kFewTasks, others); // blocks, so that threads have some
+    // Blocks, so that threads have some.
+    int64_t least = conv.hasOpenPlanes() ? 1 : llvm::divideCeil(kFewTasks, others);
     while (cut.lines < height.output && fits(cut.lines + 1, cut.columns)) {
       PlaneCut more = cut;
       ++more.lines;
@@ -170,20 +180,18 @@ static double channelsLastCycles(const CpuTarget &cpu, prim::ConvOp op, const Pl
   constexpr double kMoved = 0.25, kFarPart = 1.5, kTiles = 0.6, kTapPointer = 1, kGathered = 1.5,
                    kNear = 1.15;
   constexpr int64_t kFewChannels = 16;
-  auto x = tensorType(op.getX()), y = tensorType(op.getResult());
-  auto elements = [&](RankedTensorType type) {
-    double count = conv.batch;
-    for (int64_t extent : type.getShape().drop_front())
-      count *= extent;
-    return count;
-  };
+  double inputPixels = conv.batch, pixels = conv.batch;
+  for (const PlaneAxis &axis : conv.axes) {
+    inputPixels *= axis.input;
+    pixels *= axis.output;
+  }
   // What is turned beyond L2 is written in squares, whose lines are parts of those of a cache.
-  auto moved = [&](RankedTensorType type) {
-    double bytes = elements(type) * sizeof(float);
+  auto moved = [&](double elements) {
+    double bytes = elements * sizeof(float);
     bool isFar = bytes > double(cpu.l2Bytes) && cpu.vectorBits / 8 < cpu.lineBytes;
-    return elements(type) * (kMoved + (isFar ? kFarPart : 0));
+    return elements * (kMoved + (isFar ? kFarPart : 0));
   };
-  double lanes = cpu.lanes(32), pixels = elements(y) / y.getDimSize(1);
+  double lanes = cpu.lanes(32);
   bool isNarrow =
       narrowGroupLanes(cpu, ConvExtents{conv.groups, conv.filters, conv.channels, conv.taps()});
   double slots = isNarrow ? std::ceil(conv.groups * conv.filters / lanes)
@@ -197,7 +205,7 @@ static double channelsLastCycles(const CpuTarget &cpu, prim::ConvOp op, const Pl
     products *= present / (double(masks.size()) * conv.taps());
   }
   const PlaneAxis *axes = conv.axes;
-  bool isSquare = y.getRank() == 4 && conv.groups == 1 &&
+  bool isSquare = op.getStrides().size() == 2 && conv.groups == 1 &&
                   llvm::all_of(llvm::ArrayRef(axes + 1, 2), [](const PlaneAxis &axis) {
                     return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
                   });
@@ -211,7 +219,9 @@ static double channelsLastCycles(const CpuTarget &cpu, prim::ConvOp op, const Pl
     reads =
         pixels * conv.groups * conv.taps() *
         (conv.channels < kFewChannels && conv.groups > 1 ? kGathered + kTapPointer : kTapPointer);
-  return products + reads + moved(x) + moved(y);
+  double groups = conv.groups;
+  return products + reads + moved(inputPixels * groups * conv.channels) +
+         moved(pixels * groups * conv.filters);
 }
 
 std::optional<double> planeTileCycles(const CpuTarget &cpu, prim::ConvOp op) {

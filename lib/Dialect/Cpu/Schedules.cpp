@@ -271,8 +271,8 @@ LogicalResult PlaneScheduleAttr::verifyLaunch(Operation *op) const {
   for (Operation &inside : launch.getBody().front())
     if (auto conv = dyn_cast<prim::ConvOp>(inside); conv && !planeConv(conv))
       return launch.emitError() << getMnemonic()
-                                << " is for f32 with channels first, plain weights "
-                                   "and extents that are known, but for the batch";
+                                << " is for f32 with channels first, of a known number, "
+                                   "and plain weights";
   return success();
 }
 

@@ -61,7 +61,7 @@ static bool prefersPlanes(prim::ConvOp op, const CpuTarget &cpu) {
 static double shiftedCycles(prim::ConvOp op, const CpuTarget &cpu) {
   constexpr double kShiftedSum = 24, kFarBytes = 6;
   auto w = tensorType(op.getW());
-  double points = double(tensorType(op.getResult()).getNumElements()) * tapsOf(op);
+  double points = double(supposedResult(op).getNumElements()) * tapsOf(op);
   double cycles = points * (w.getDimSize(1) + kShiftedSum) / (2 * cpu.lanes(32));
   double bytes = points * sizeof(float);
   return bytes > 2 * double(cpu.l2Bytes) ? cycles + bytes / kFarBytes : cycles;

@@ -21,6 +21,7 @@ namespace tcc {
 /// One spatial axis of a convolution in planes.
 struct PlaneAxis {
   int64_t input = 1, output = 1, kernel = 1, stride = 1, dilation = 1, low = 0;
+  bool open = false; ///< a run tells the extents; these are what they are taken for
 
   /// Where a tap lies: in which plane of those that the stride tells apart, and how far in it.
   int64_t plane(int64_t tap) const;
@@ -38,11 +39,13 @@ struct PlaneConv {
   PlaneAxis axes[3]; ///< depth, height, width
 
   int64_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
+  /// Whether only a run knows the lines of a plane, or how long they are.
+  bool hasOpenPlanes() const { return axes[1].open || axes[2].open; }
 };
 
 /// A task: `columns` of each of `lines` neighbouring output lines, by all filters of a group. A
 /// register tile has at most `rows` filters by `vectors` vectors of pixels; `channels` are copied
-/// at a time.
+/// at a time. Of open planes a run chooses lines and columns for which there is as much room.
 struct PlaneCut {
   int64_t lanes = 16, rows = 8, vectors = 3, lines = 1, columns = 1, channels = 1;
 
@@ -70,7 +73,7 @@ struct PlaneCut {
   }
 };
 
-/// What such a kernel can compute: f32, channels first, known extents but for the batch.
+/// What such a kernel can compute: f32, channels first, known channels.
 std::optional<PlaneConv> planeConv(prim::ConvOp op);
 
 /// Null where not even one line of one channel fits the scratch memory.

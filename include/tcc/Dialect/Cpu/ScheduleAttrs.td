@@ -115,7 +115,8 @@ def Cpu_PlaneScheduleAttr : Cpu_ScheduleAttr<"PlaneSchedule", "plane_schedule"> 
     A task is `columns` pixels of each of `lines` neighbouring lines of results, by all filters of a
     group; it copies the input planes of `channels` channels at a time. A register tile is up to
     `rows` filters by `vectors` vectors of `lanes` pixels. As many tasks as do `grain_products`
-    multiply-adds are worth a thread.
+    multiply-adds are worth a thread. Of open planes a run has the lines and columns that fit
+    the scratch memory of these.
   }];
   let parameters = (ins "int64_t":$lanes, "int64_t":$rows, "int64_t":$vectors, "int64_t":$lines, "int64_t":$columns,
                         "int64_t":$channels, "int64_t":$grain_products);

@@ -45,18 +45,6 @@ kernel::Schedule codegen::planeSchedule(prim::ConvOp op, const CpuTarget &cpu) {
                                      cut->lines, cut->columns, cut->channels, kGrainProducts);
 }
 
-/// Blocks of lines, and of columns, of one plane of results.
-static int64_t lineBlocks(const PlaneConv &conv, const PlaneCut &cut) {
-  return llvm::divideCeil(conv.axes[1].output, cut.lines);
-}
-static int64_t columnBlocks(const PlaneConv &conv, const PlaneCut &cut) {
-  return llvm::divideCeil(conv.axes[2].output, cut.columns);
-}
-
-int64_t codegen::planeTaskCount(const PlaneConv &conv, const PlaneCut &cut) {
-  return conv.groups * conv.axes[0].output * lineBlocks(conv, cut) * columnBlocks(conv, cut);
-}
-
 namespace {
 
 class PlaneEmitter {
@@ -65,6 +53,7 @@ public:
   void emitTask(Index task);
 
 private:
+  void readExtents();
   void fillTable();
   void copyChannels(Index first, Index count);
   void copyLine(Value source, Value inside, Index start, Index to, bool fetches);
@@ -91,6 +80,8 @@ private:
   const PlaneConv &conv;
   const PlaneCut &cut;
   Type f32, i64;
+  Index inputs[3], outputs[3]; ///< extents of the axes
+  PlaneRun run;
   Value input, weights, copies, sums, table;
   bool fetchesInput, fetchesResult;        ///< beyond L2
   bool storesTiles;                        ///< filters are the outer loop
@@ -105,6 +96,7 @@ PlaneEmitter::PlaneEmitter(KernelFrame &frame, prim::ConvOp op, const PlaneConv 
                            const PlaneCut &cut)
     : frame(frame), k(frame.b, frame.b.getLoc()), op(op), conv(conv), cut(cut),
       f32(frame.b.getF32Type()), i64(frame.b.getI64Type()) {
+  readExtents();
   input = frame.e.memoryOf(op.getX())->pointer;
   weights = frame.e.memoryOf(op.getW())->pointer;
   // The last vectors of a tile reach behind the last pixel.
@@ -121,39 +113,52 @@ PlaneEmitter::PlaneEmitter(KernelFrame &frame, prim::ConvOp op, const PlaneConv 
            type.getNumElements() * int64_t(sizeof(float)) > frame.cpu.l2Bytes;
   };
   Value stored = frame.yield().getValues()[0];
-  fetchesInput = isFar(op.getX()) && columnBlocks(conv, cut) == 1;
+  fetchesInput = isFar(op.getX()) && k.isKnown(run.columnBlocks, 1);
   fetchesResult = isFar(op.getResult()) && tensorType(stored) == tensorType(op.getResult());
+}
+
+void PlaneEmitter::readExtents() {
+  size_t spatial = op.getStrides().size();
+  const Memory *memory = frame.e.memoryOf(op.getX());
+  for (size_t axis = 0; axis < 3; ++axis) {
+    bool exists = axis + spatial >= 3;
+    unsigned at = axis + spatial - 1; // of the tensors
+    inputs[axis] = exists ? getAsOpFoldResult(memory->extents[at]) : constant(1);
+    outputs[axis] = exists ? getAsOpFoldResult(frame.e.extent(op.getResult(), at)) : constant(1);
+  }
+  run = planeRun(k, conv, cut, getAsOpFoldResult(memory->extents[0]), outputs);
 }
 
 /// How far the plane and place of each term are from those of the first.
 void PlaneEmitter::fillTable() {
   const PlaneAxis *axes = conv.axes;
   int64_t across = axes[1].planes().size(), along = axes[2].planes().size();
-  int64_t taps = conv.taps(), stride = cut.lineStride(conv);
+  int64_t taps = conv.taps();
   k.loop(constant(0), constant(cut.channels), constant(1), [&](Index channel) {
-    Index base = k.mul(channel, constant(cut.channelStride(conv)));
+    Index base = k.mul(channel, run.channelStride);
     Index at = k.mul(channel, constant(taps));
     for (int64_t tap = 0; tap < taps; ++tap) {
       int64_t x = tap % axes[2].kernel, rest = tap / axes[2].kernel;
       int64_t y = rest % axes[1].kernel, z = rest / axes[1].kernel;
       int64_t plane = (z * across + axes[1].plane(y)) * along + axes[2].plane(x);
-      int64_t offset = plane * cut.planeStride(conv) + axes[1].shift(y) * stride + axes[2].shift(x);
-      k.store(k.toI64(k.add(base, constant(offset))),
-              k.address(table, i64, k.add(at, constant(tap))));
+      Index offset =
+          k.mulAdd(constant(axes[1].shift(y)), run.lineStride, constant(axes[2].shift(x)));
+      offset = k.mulAdd(constant(plane), run.planeStride, offset);
+      k.store(k.toI64(k.add(base, offset)), k.address(table, i64, k.add(at, constant(tap))));
     }
   });
 }
 
 void PlaneEmitter::emitTask(Index task) {
-  auto take = [&](int64_t extent) {
-    Index at = k.rem(task, constant(extent));
-    task = k.floorDiv(task, constant(extent));
+  auto take = [&](Index extent) {
+    Index at = k.rem(task, extent);
+    task = k.floorDiv(task, extent);
     return at;
   };
-  column = k.mul(take(columnBlocks(conv, cut)), constant(cut.columns));
-  line = k.mul(take(lineBlocks(conv, cut)), constant(cut.lines));
-  depth = take(conv.axes[0].output);
-  group = take(conv.groups);
+  column = k.mul(take(run.columnBlocks), run.columns);
+  line = k.mul(take(run.lineBlocks), run.lines);
+  depth = take(outputs[0]);
+  group = take(constant(conv.groups));
   image = task;
   if (storesTiles) {
     Index channels = constant(conv.channels);
@@ -185,9 +190,9 @@ void PlaneEmitter::emitTask(Index task) {
 }
 
 void PlaneEmitter::clearSums() {
-  int64_t count = cut.waitingFilters(frame.cpu, conv) * cut.sumStride(conv);
+  Index count = k.mul(constant(cut.waitingFilters(frame.cpu, conv)), run.sumStride);
   Value none = k.zero(vectorType());
-  k.loop(constant(0), constant(count), constant(cut.lanes),
+  k.loop(constant(0), count, constant(cut.lanes),
          [&](Index at) { k.store(none, k.address(sums, f32, at)); });
 }
 
@@ -197,14 +202,15 @@ void PlaneEmitter::clearSums() {
 
 void PlaneEmitter::copyChannels(Index first, Index count) {
   const PlaneAxis *axes = conv.axes;
-  int64_t lineElements = axes[2].input, planeElements = lineElements * axes[1].input;
+  Index lineElements = inputs[2], planeElements = k.mul(lineElements, inputs[1]);
   Index channels = constant(conv.groups * conv.channels);
   Index start = k.add(k.mulAdd(image, channels, k.mul(group, constant(conv.channels))), first);
   SmallVector<int64_t, 4> across = axes[1].planes();
-  int64_t along = axes[2].planes().size(), copied = axes[1].length(cut.lines);
+  int64_t along = axes[2].planes().size();
+  Index copied = k.add(run.lines, constant(axes[1].shift(axes[1].kernel - 1)));
   k.loop(constant(0), count, constant(1), [&](Index channel) {
-    Index from = k.mul(k.add(start, channel), constant(axes[0].input * planeElements));
-    Index to = k.mul(channel, constant(cut.channelStride(conv)));
+    Index from = k.mul(k.add(start, channel), k.mul(inputs[0], planeElements));
+    Index to = k.mul(channel, run.channelStride);
     k.loop(constant(0), constant(axes[0].kernel), constant(1), [&](Index z) {
       Index slice =
           k.sub(k.add(k.mul(depth, constant(axes[0].stride)), k.mul(z, constant(axes[0].dilation))),
@@ -213,23 +219,22 @@ void PlaneEmitter::copyChannels(Index first, Index count) {
         auto copy = [&, number = number, rest = rest](Index y, bool fetches) {
           Index row = k.sub(k.add(k.mul(k.add(line, y), constant(axes[1].stride)), constant(rest)),
                             constant(axes[1].low));
-          auto inside = [&](Index at, int64_t extent) {
-            return k.compare(arith::CmpIPredicate::ult, at, constant(extent));
+          auto inside = [&](Index at, Index extent) {
+            return k.compare(arith::CmpIPredicate::ult, at, extent);
           };
-          Value exists = arith::AndIOp::create(k.builder, k.loc, inside(slice, axes[0].input),
-                                               inside(row, axes[1].input));
-          Index offset = k.add(k.mulAdd(slice, constant(planeElements), from),
-                               k.mul(row, constant(lineElements)));
+          Value exists = arith::AndIOp::create(k.builder, k.loc, inside(slice, inputs[0]),
+                                               inside(row, inputs[1]));
+          Index offset = k.add(k.mulAdd(slice, planeElements, from), k.mul(row, lineElements));
           Index plane = k.mulAdd(z, constant(across.size() * along), constant(number * along));
-          Index place = k.add(k.mulAdd(plane, constant(cut.planeStride(conv)), to),
-                              k.mul(y, constant(cut.lineStride(conv))));
+          Index place = k.add(k.mulAdd(plane, run.planeStride, to), k.mul(y, run.lineStride));
           Index begin = k.sub(k.mul(column, constant(axes[2].stride)), constant(axes[2].low));
           copyLine(k.address(input, f32, offset), exists, begin, place, fetches);
         };
         // The next task has the last lines but as many as it has of its own.
-        int64_t again = fetchesInput ? std::max<int64_t>(0, copied - cut.lines) : copied;
-        k.loop(constant(0), constant(again), constant(1), [&](Index y) { copy(y, false); });
-        k.loop(constant(again), constant(copied), constant(1), [&](Index y) { copy(y, true); });
+        Index again = fetchesInput ? k.sub(copied, run.lines) : copied;
+        k.loop(constant(0), again, constant(1), [&](Index y) { copy(y, false); });
+        if (fetchesInput)
+          k.loop(again, copied, constant(1), [&](Index y) { copy(y, true); });
       }
     });
   });
@@ -248,8 +253,9 @@ Value PlaneEmitter::loadLine(Value source, Index start, bool known) {
       k.builder, k.loc, DenseElementsAttr::get(integers, ArrayRef<int32_t>(numbers)));
   Value first = arith::TruncIOp::create(k.builder, k.loc, k.builder.getI32Type(), k.toI64(start));
   lanes = arith::AddIOp::create(k.builder, k.loc, lanes, k.broadcast(first, count));
-  Value extent = arith::ConstantOp::create(
-      k.builder, k.loc, DenseElementsAttr::get(integers, static_cast<int32_t>(conv.axes[2].input)));
+  Value width =
+      arith::TruncIOp::create(k.builder, k.loc, k.builder.getI32Type(), k.toI64(inputs[2]));
+  Value extent = k.broadcast(width, count);
   Value mask = arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::ult, lanes, extent);
   return LLVM::MaskedLoadOp::create(k.builder, k.loc, type, pointer, mask, k.zero(type),
                                     k.builder.getI32IntegerAttr(4));
@@ -267,24 +273,23 @@ void PlaneEmitter::copyLine(Value source, Value inside, Index start, Index to, b
       Value lanes = stride == 1
                         ? all
                         : vector::ShuffleOp::create(k.builder, k.loc, all, all, picked).getResult();
-      Index place = k.add(k.add(to, at), constant(number * cut.planeStride(conv)));
+      Index place = k.add(k.add(to, at), k.mul(constant(number), run.planeStride));
       k.store(lanes, k.address(copies, f32, place));
     }
   };
-  Index end = constant(cut.lineStride(conv)), step = constant(cut.lanes);
+  Index end = run.lineStride, step = constant(cut.lanes);
   auto fetch = [&](Value first, int64_t elements) {
     for (int64_t byte = 0; byte < elements * 4; byte += frame.cpu.lineBytes)
       k.prefetch(k.address(first, k.builder.getI8Type(), constant(byte)));
   };
-  int64_t later = cut.lines * conv.axes[1].stride * axis.input;
+  Index later = k.mul(k.mul(run.lines, constant(conv.axes[1].stride)), inputs[2]);
   auto copy = [&] {
     k.loop(constant(0), end, step, [&](Index at) {
       Index from = k.add(start, k.mul(at, constant(stride)));
       if (fetches)
-        fetch(k.address(source, f32, k.add(from, constant(later))), taken);
+        fetch(k.address(source, f32, k.add(from, later)), taken);
       Value low = k.compare(arith::CmpIPredicate::sge, from, constant(0));
-      Value high =
-          k.compare(arith::CmpIPredicate::sle, k.add(from, constant(taken)), constant(axis.input));
+      Value high = k.compare(arith::CmpIPredicate::sle, k.add(from, constant(taken)), inputs[2]);
       Value whole = arith::AndIOp::create(k.builder, k.loc, low, high);
       k.ifThenElse(
           whole, [&] { store(loadLine(source, from, /*known=*/true), at); },
@@ -295,13 +300,13 @@ void PlaneEmitter::copyLine(Value source, Value inside, Index start, Index to, b
     if (fetches)
       k.loop(constant(0), end, step, [&](Index at) {
         Index from = k.add(start, k.mul(at, constant(stride)));
-        fetch(k.address(source, f32, k.add(from, constant(later))), taken);
+        fetch(k.address(source, f32, k.add(from, later)), taken);
       });
     Value none = k.zero(vectorType());
     k.loop(constant(0), end, step, [&](Index at) {
       for (size_t number = 0; number < planes.size(); ++number)
-        k.store(none, k.address(copies, f32,
-                                k.add(k.add(to, at), constant(number * cut.planeStride(conv)))));
+        k.store(none,
+                k.address(copies, f32, k.mulAdd(constant(number), run.planeStride, k.add(to, at))));
     });
   };
   k.ifThenElse(inside, copy, clear);
@@ -334,25 +339,37 @@ void PlaneEmitter::forFilters(llvm::function_ref<void(Index first, unsigned rows
 }
 
 void PlaneEmitter::emitTiles(Index firstTerm, Index begin, Index end, bool isFirst) {
-  int64_t vectors = cut.sumStride(conv) / cut.lanes, whole = vectors / cut.vectors;
   auto filters = [&](Index pixel, unsigned count) {
     auto tile = [&](Index filter, unsigned rows) {
       emitTile(filter, rows, pixel, count, firstTerm, begin, end, isFirst);
     };
     tileRows ? tile(firstFilter, tileRows) : forFilters(tile);
   };
-  k.loop(constant(0), constant(whole), constant(1), [&](Index chunk) {
-    filters(k.mul(chunk, constant(cut.vectors * cut.lanes)), cut.vectors);
+  // Of equal size but for a vector: a last one of a single vector would wait for its few sums.
+  Index vectors = k.floorDiv(run.sumStride, constant(cut.lanes));
+  Index chunks = k.ceilDiv(vectors, constant(cut.vectors)), fewest = k.floorDiv(vectors, chunks);
+  Index large = k.sub(vectors, k.mul(chunks, fewest));
+  auto from = [&](Index chunk) {
+    Index before = k.add(k.mul(chunk, fewest), k.min(chunk, large));
+    return k.mul(before, constant(cut.lanes));
+  };
+  if (std::optional<int64_t> few = k.known(fewest)) {
+    k.loop(constant(0), large, constant(1), [&](Index chunk) { filters(from(chunk), *few + 1); });
+    return k.loop(large, chunks, constant(1), [&](Index chunk) { filters(from(chunk), *few); });
+  }
+  k.loop(constant(0), chunks, constant(1), [&](Index chunk) {
+    Index next = k.add(chunk, constant(1)), size = k.sub(from(next), from(chunk));
+    for (int64_t count = 1; count <= cut.vectors; ++count)
+      k.ifThen(k.compare(arith::CmpIPredicate::eq, size, constant(count * cut.lanes)),
+               [&] { filters(from(chunk), count); });
   });
-  if (vectors % cut.vectors)
-    filters(constant(whole * cut.vectors * cut.lanes), vectors % cut.vectors);
 }
 
 /// Lines of the cache that the sums of a tile go to, all but for what lies between lines of pixels.
 void PlaneEmitter::fetchResult(Index filter, unsigned rows, Index pixel, unsigned vectors) {
   const PlaneAxis *axes = conv.axes;
-  Index y = k.floorDiv(pixel, constant(cut.lineStride(conv)));
-  Index x = k.add(column, k.rem(pixel, constant(cut.lineStride(conv))));
+  Index y = k.floorDiv(pixel, run.lineStride);
+  Index x = k.add(column, k.rem(pixel, run.lineStride));
   int64_t plane = axes[1].output * axes[2].output;
   Index first = k.add(k.mul(image, constant(conv.groups)), group);
   first = k.mul(k.mulAdd(first, constant(conv.filters), filter), constant(axes[0].output));
@@ -403,10 +420,11 @@ void PlaneEmitter::emitTile(Index filter, unsigned rows, Index pixel, unsigned v
   });
   accs = k.loop(bulk, end, constant(1), accs, step);
   Index waiting = k.sub(filter, firstFilter);
-  Value to = k.address(sums, f32, k.mulAdd(waiting, constant(cut.sumStride(conv)), pixel));
+  Value to = k.address(sums, f32, k.mulAdd(waiting, run.sumStride, pixel));
   for (unsigned r = 0; r < rows; ++r)
     for (unsigned v = 0; v < vectors; ++v) {
-      Value place = k.address(to, f32, constant(r * cut.sumStride(conv) + v * cut.lanes));
+      Value place =
+          k.address(to, f32, k.mulAdd(constant(r), run.sumStride, constant(v * cut.lanes)));
       Value sum = accs[r * vectors + v];
       if (!isFirst)
         sum = arith::AddFOp::create(k.builder, k.loc, k.load(vectorType(), place), sum);
@@ -416,24 +434,22 @@ void PlaneEmitter::emitTile(Index filter, unsigned rows, Index pixel, unsigned v
 
 /// Stores the sums that wait, of `count` filters.
 void PlaneEmitter::finish(Index count) {
-  const PlaneAxis *axes = conv.axes;
   SmallVector<Value> rowExtents;
-  auto type = tensorType(op.getResult());
-  for (int64_t extent : type.getShape().drop_front(1).drop_back(1))
-    rowExtents.push_back(k.value(constant(extent)));
+  unsigned rank = tensorType(op.getResult()).getRank();
+  for (unsigned axis = 1; axis + 1 < rank; ++axis)
+    rowExtents.push_back(frame.e.extent(op.getResult(), axis));
   Value entry = k.value(image);
   withEpilogue(frame, op, entry, rowExtents, /*hasColumns=*/true, [&](EpilogueFn epilogue) {
-    Index lines = k.min(constant(cut.lines), k.sub(constant(axes[1].output), line));
-    Index columns = k.min(constant(cut.columns), k.sub(constant(axes[2].output), column));
-    if (axes[2].output % cut.columns == 0)
-      columns = constant(cut.columns);
+    Index lines = k.min(run.lines, k.sub(outputs[1], line));
+    Index columns = k.min(run.columns, k.sub(outputs[2], column));
+    if (k.isKnown(k.rem(outputs[2], run.columns), 0))
+      columns = run.columns;
     k.loop(constant(0), count, constant(1), [&](Index filter) {
       Index channel = k.mulAdd(group, constant(conv.filters), k.add(firstFilter, filter));
-      Index slice = k.mulAdd(channel, constant(axes[0].output), depth);
+      Index slice = k.mulAdd(channel, outputs[0], depth);
       k.loop(constant(0), lines, constant(1), [&](Index y) {
-        Index m = k.add(k.mulAdd(slice, constant(axes[1].output), line), y);
-        Index from = k.mulAdd(filter, constant(cut.sumStride(conv)),
-                              k.mul(y, constant(cut.lineStride(conv))));
+        Index m = k.add(k.mulAdd(slice, outputs[1], line), y);
+        Index from = k.mulAdd(filter, run.sumStride, k.mul(y, run.lineStride));
         finishLine(m, from, columns, epilogue);
       });
     });
@@ -451,13 +467,12 @@ void PlaneEmitter::finishLine(Index m, Index from, Index columns, EpilogueFn epi
   Index lanes = constant(cut.lanes), rest = k.rem(columns, lanes), whole = k.sub(columns, rest);
   k.loop(constant(0), whole, lanes, [&](Index x) { store(x, cut.lanes, lanes); });
   std::optional<int64_t> left = k.known(rest);
-  if (!left || (*left && frame.cpu.maskedMemory))
+  if (frame.cpu.maskedMemory && left != 0)
     return k.loop(whole, columns, lanes, [&](Index x) { store(x, cut.lanes, rest); });
   for (int64_t part = cut.lanes / 2; part; part /= 2) {
-    if (!(*left & part))
-      continue;
-    store(whole, part, constant(part));
-    whole = k.add(whole, constant(part));
+    Index twice = constant(2 * part), begin = k.mul(k.floorDiv(columns, twice), twice);
+    Index end = k.mul(k.floorDiv(columns, constant(part)), constant(part));
+    k.loop(begin, end, constant(part), [&](Index x) { store(x, part, constant(part)); });
   }
 }
 

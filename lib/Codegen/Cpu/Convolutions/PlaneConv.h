@@ -1,7 +1,7 @@
 //===- PlaneConv.h - Convolutions whose lanes are pixels --------*- C++ -*-===//
 #pragma once
 #include "../KernelFrame.h"
-#include "tcc/Dialect/Cpu/PlaneTiles.h"
+#include "PlaneRun.h"
 
 namespace tcc::codegen {
 
@@ -9,8 +9,6 @@ namespace tcc::codegen {
 kernel::Schedule planeSchedule(prim::ConvOp op, const CpuTarget &cpu);
 
 PlaneCut cutOf(cpu::PlaneScheduleAttr attr);
-/// Tasks of an image, of all groups.
-int64_t planeTaskCount(const PlaneConv &conv, const PlaneCut &cut);
 
 bool emitPlaneConvolution(KernelFrame &frame, cpu::PlaneScheduleAttr schedule);
 
