@@ -18,26 +18,32 @@ static bool walksInLanes(Operation *op) {
   return isa<prim::CumulativeOp, prim::ArgReduceOp>(op) || keepsFirstInLanes(op);
 }
 
+/// Elements that a run of a row needs, times the lanes, to hide how long what is stored takes to
+/// come back.
+constexpr int64_t kLeastScanned = 4;
+
 /// Elements of a row in a task of a scan across rows that adds each row to the one that it stored
 /// before: a run that memory gives at its speed, which registers do not hold, and half of it where
-/// there are few tasks. 0: the lanes carry what they have seen, because a row is too short to hide
-/// how long what is stored takes to come back, or what is stored is rounded.
+/// there are few tasks. 0: the lanes carry what they have seen, because a row is too short, or what
+/// is stored is rounded. Of a row of open length a run asks whether it is.
 static int64_t scannedRun(Operation *op, cpu::SpecialScheduleAttr schedule) {
-  constexpr int64_t kLeastBytes = 2048, kMostBytes = 4096, kLeast = 4 /* times the lanes */,
-                    kTasks = 4;
+  constexpr int64_t kLeastBytes = 2048, kMostBytes = 4096, kTasks = 4;
   auto scan = dyn_cast<prim::CumulativeOp>(op);
   if (!scan || scan.getExclusive())
     return 0;
   RankedTensorType type = tensorType(scan.getX());
   Type e = type.getElementType();
   int64_t extent = type.getShape().back();
-  bool isLong = !ShapedType::isDynamic(extent) && extent >= kLeast * schedule.getLanes();
+  bool isOpen = ShapedType::isDynamic(extent);
+  bool isLong = isOpen || extent >= kLeastScanned * schedule.getLanes();
   if (!isLong || computeType(e) != storageType(e))
     return 0;
   int64_t bytes = computeType(e).getIntOrFloatBitWidth() / 8, others = 1;
   for (auto [axis, d] : llvm::enumerate(type.getShape().drop_back()))
     if (static_cast<int64_t>(axis) != static_cast<int64_t>(scan.getAxis()))
       others *= ShapedType::isDynamic(d) ? kTasks : std::max<int64_t>(1, d);
+  if (isOpen)
+    return (others < kTasks ? kLeastBytes : kMostBytes) / bytes;
   int64_t shared = llvm::divideCeil(extent, llvm::divideCeil(kTasks, std::min(others, kTasks)));
   return std::min(extent, std::clamp(shared, kLeastBytes / bytes, kMostBytes / bytes));
 }
@@ -176,21 +182,33 @@ void tcc::codegen::emitLines(KernelFrame &f, Operation *op) {
       return emitLine(f, op, at, length, along);
     Value low = f.e.mulIndex(at.back().base, f.e.index(lines));
     Value high = f.minIndex(f.e.addIndex(low, f.e.index(lines)), extents.back());
-    if (scannedRun(op, schedule))
-      return emitScannedRows(f, cast<prim::CumulativeOp>(op), at, length, low, high,
-                             schedule.getLanes());
     // The ranks of what comes first fill registers by themselves.
     Type e = computeType(type.getElementType());
-    unsigned width =
-        keepsFirstInLanes(op) ? f.cpu.lanes(std::max(32u, e.getIntOrFloatBitWidth())) : lines;
-    f.narrowingLoop(
-        low, high, std::min<unsigned>(width, lines),
-        [&](Value line) {
-          at.back() = Coord::affine(line, f.e.lanes() > 1 ? 1 : 0);
-          if (keepsFirstInLanes(op))
-            return emitFirstInLanes(f, cast<prim::TopKOp>(op), at, length);
-          emitLine(f, op, at, length);
-        },
-        /*masksEnd=*/true, getConstantIntValue(extents.back()).value_or(0));
+    int64_t run = scannedRun(op, schedule);
+    unsigned width = keepsFirstInLanes(op) ? f.cpu.lanes(std::max(32u, e.getIntOrFloatBitWidth()))
+                     : run                 ? schedule.getLanes()
+                                           : lines;
+    auto carried = [&] {
+      f.narrowingLoop(
+          low, high, std::min<unsigned>(width, lines),
+          [&](Value line) {
+            at.back() = Coord::affine(line, f.e.lanes() > 1 ? 1 : 0);
+            if (keepsFirstInLanes(op))
+              return emitFirstInLanes(f, cast<prim::TopKOp>(op), at, length);
+            emitLine(f, op, at, length);
+          },
+          /*masksEnd=*/true, getConstantIntValue(extents.back()).value_or(0));
+    };
+    if (!run)
+      return carried();
+    auto stored = [&] {
+      emitScannedRows(f, cast<prim::CumulativeOp>(op), at, length, low, high, schedule.getLanes());
+    };
+    if (getConstantIntValue(extents.back()))
+      return stored();
+    Value least = f.e.index(kLeastScanned * schedule.getLanes()), count = f.e.subIndex(high, low);
+    using P = arith::CmpIPredicate;
+    f.when(arith::CmpIOp::create(f.b, P::uge, count, least), stored);
+    f.when(arith::CmpIOp::create(f.b, P::ult, count, least), carried);
   });
 }
