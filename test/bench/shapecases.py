@@ -152,6 +152,7 @@ def places():
     wide("scatter/middle", lambda x, i, u: x.scatter(1, i, u), (32, 101, 65), table(101, 32, 50, 65), (32, 50, 65))
     wide("scatter_add/1", lambda x, i, u: x.scatter_add(1, i, u), (500, 101), table(101, 500, 999), (500, 999))
     wide("scatter_add/f64", lambda x, i, u: x.index_add(0, i, u), (2708, 65, F64), table(2708, 10556), (10556, 65, F64))
+    wide("scatter_add/17x5003", lambda x, i, u: x.index_add(0, i, u), (17, 5003), table(17, 3000), (3000, 5003))
     wide("scatter_add/3", lambda x, i, u: x.index_add(0, i, u), (10000, 3), table(10000, 60000), (60000, 3))
     wide("scatter_add/1d", lambda x, i, u: x.index_add(0, i, u), (10000,), table(10000, 60000), (60000,))
     wide("scatter_amax/rows", lambda x, i, u: x.index_reduce(0, i, u, "amax"), (2708, 64), table(2708, 10556), (10556, 64))

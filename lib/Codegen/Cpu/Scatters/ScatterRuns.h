@@ -4,6 +4,9 @@
 
 namespace tcc::codegen {
 
+/// Whether `indices` do not vary along the axes from `axis` on.
+bool isUniformFrom(mlir::Value indices, unsigned axis);
+
 /// What an update, that is no assignment, does to an element.
 prim::ReduceKind reductionOf(prim::ScatterKind kind);
 
