@@ -56,13 +56,12 @@ static bool isWidening(Operation *op) {
 
 /// How many points of a broadcast have one value in common; open extents count as many.
 static int64_t repeats(prim::BroadcastOp op) {
-  constexpr int64_t kOpen = 64;
   auto from = tensorType(op.getX()), to = tensorType(op.getResult());
   int64_t count = 1;
   for (auto [axis, extent] : llvm::enumerate(to.getShape())) {
     const auto *at = llvm::find(op.getAxes(), int64_t(axis));
     if (at == op.getAxes().end() || from.getDimSize(at - op.getAxes().begin()) != extent)
-      count *= ShapedType::isDynamic(extent) ? kOpen : extent;
+      count *= ShapedType::isDynamic(extent) ? kTypicalExtent : extent;
   }
   return count;
 }

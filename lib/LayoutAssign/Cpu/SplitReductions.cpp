@@ -32,6 +32,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "tcc/Analysis/OpenExtents.h"
 #include "tcc/Dialect/Cpu/NarrowLines.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "tcc/Dialect/Prim/Shares.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "llvm/Support/MathExtras.h"
@@ -299,13 +300,13 @@ static Cut cutInto(prim::ReduceOp op, int64_t axis, int64_t parts) {
 
 /// Axes on both sides of one that stays; some of their extents may be open.
 static Cut cutBetween(prim::ReduceOp op) {
-  constexpr int64_t kFew = 16, kOpen = 64;
+  constexpr int64_t kFew = 16;
   Cut cut{SmallVector<int64_t>(tensorType(op.getX()).getShape()), {}, {}};
   int64_t run = cut.shape.size(), points = 1;
   for (int64_t axis : llvm::reverse(op.getAxes()))
     if (axis == run - 1) {
       --run;
-      points *= ShapedType::isDynamic(cut.shape[run]) ? kOpen : cut.shape[run];
+      points *= ShapedType::isDynamic(cut.shape[run]) ? kTypicalExtent : cut.shape[run];
     }
   for (int64_t axis : op.getAxes())
     ((axis >= run) == (points >= kFew) ? cut.first : cut.second).push_back(axis);
