@@ -112,6 +112,13 @@ def moves():
     opened("gather/rows/1000x256", lambda x, i: x[i], (1000, 256), places, axes=[{}, {0: "count"}])
     opened("gather/embedding/1000x256", None, places, axes=[{0: "count"}], state=lambda: nn.Embedding(1000, 256))
     opened("gather/along/512x1000", lambda x, i: x.gather(1, i), (512, 1000), lambda: torch.randint(0, 1000, (512, 64)), axes=[ROWS, ROWS])
+    for axis, shape in ((0, (12, 768, 9)), (1, (12, 768, 9)), (2, (8, 64, 7, 7))):
+        axes = [{0: "batch", 1: "length"}] * 2
+        opened(f"stack/{axis}/{size_name(*shape)}", lambda x, y, a=axis: torch.stack([x, y], a), shape, shape, axes=axes)
+    opened("glu/9x128x7x7", lambda x: F.glu(x, 1), (9, 128, 7, 7), axes=[BATCH])
+    opened("flip/8x116x7x7", lambda x: x.flip(1), (8, 116, 7, 7), axes=[BATCH])
+    for shape, axis in (((49, 33, 1024), 0), ((1000, 1000), 0), ((8, 300, 100), 1)):
+        opened(f"cumsum/{axis}/{size_name(*shape)}", lambda x, a=axis: x.cumsum(a), shape, axes=[{len(shape) - 1: "columns"}])
     opened("tile/349x500", lambda x: x.tile(2, 2), (349, 500), axes=[{0: "rows", 1: "columns"}])
     for shape in ((319, 256, 5), (8, 100, 3, 4), (4, 56, 56, 96)):
         opened(f"roll/1/{size_name(*shape)}", lambda x: x.roll(33, 1), shape, axes=[{0: "batch", 1: "length"}])

@@ -9,12 +9,14 @@
 //   concat (4x200704, 4x200704) axis 1 -> 4x401408
 //
 // Where a run knows the extents, or operands are parts of tensors along the axis, the axes are one
-// inside of the kernel alone. What comes round (a roll) is two such parts.
+// inside of the kernel alone. What comes round (a roll) is two such parts, what is stacked an
+// operand seen with an axis of one.
 //
 //===----------------------------------------------------------------------===//
 #include "../Rows/CollapsedRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "tcc/Dialect/Prim/Prim.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -109,6 +111,33 @@ static bool isPartOf(prim::ConcatOp concat, prim::SliceOp slice) {
          llvm::all_of(behind(slice.getSteps()), [](int64_t step) { return step == 1; });
 }
 
+/// What `op` is of the concatenation of pieces that only a run knows.
+enum class PieceOp { Part, Seen, Size, None };
+
+/// `sizes`: the operators found to give nothing but sizes of what is seen in another shape, behind
+/// which this one stands.
+static PieceOp pieceOp(prim::ConcatOp concat, Operation &op,
+                       const llvm::SmallPtrSetImpl<Operation *> &sizes) {
+  if (auto slice = dyn_cast<prim::SliceOp>(op))
+    return isPartOf(concat, slice) ? PieceOp::Part : PieceOp::None;
+  if (auto reshape = dyn_cast<prim::ReshapeOp>(op)) {
+    auto argument = dyn_cast<BlockArgument>(reshape.getX());
+    bool areSeen =
+        argument && llvm::all_of(argument.getUsers(), [&](Operation *user) {
+          return isa<prim::DimOp>(user) ||
+                 (isa<prim::ReshapeOp>(user) && user->getResultTypes()[0] == reshape.getType());
+        });
+    return areSeen && !op.use_empty() && llvm::all_equal(op.getUsers()) &&
+                   *op.user_begin() == concat
+               ? PieceOp::Seen
+               : PieceOp::None;
+  }
+  bool isSize = isPure(&op) && op.getNumRegions() == 0 && !op.use_empty() &&
+                llvm::all_of(op.getResultTypes(), [](Type t) { return t.isIndex(); }) &&
+                llvm::all_of(op.getUsers(), [&](Operation *user) { return sizes.contains(user); });
+  return isSize ? PieceOp::Size : PieceOp::None;
+}
+
 prim::ConcatOp tcc::codegen::openPieces(kernel::LaunchOp launch) {
   Block &body = launch.getBody().front();
   auto yield = cast<kernel::YieldOp>(body.getTerminator());
@@ -116,15 +145,54 @@ prim::ConcatOp tcc::codegen::openPieces(kernel::LaunchOp launch) {
   if (!concat || yield.getValues().size() != 1)
     return nullptr;
   auto line = tensorType(concat.getResult()).getShape().drop_front(concat.getAxis());
-  bool hasParts = !body.getOps<prim::SliceOp>().empty(); // others are reshaped around the launch
-  if (line.size() < 2 || (!hasParts && !ShapedType::isDynamicShape(line)))
+  bool hasParts = ShapedType::isDynamicShape(line); // others are reshaped around the launch
+  if (line.size() < 2)
     return nullptr;
-  for (Operation &op : body.without_terminator())
-    if (auto slice = dyn_cast<prim::SliceOp>(op);
-        &op != concat && (!slice || !isPartOf(concat, slice)))
+  llvm::SmallPtrSet<Operation *, 8> sizes;
+  for (Operation &op : llvm::reverse(body.without_terminator())) {
+    if (&op == concat)
+      continue;
+    PieceOp kind = pieceOp(concat, op, sizes);
+    if (kind == PieceOp::None)
       return nullptr;
-  auto isPiece = [](Value v) { return isa<BlockArgument>(v) || v.getDefiningOp<prim::SliceOp>(); };
-  return llvm::all_of(concat.getInputs(), isPiece) ? concat : nullptr;
+    if (kind == PieceOp::Part)
+      hasParts = true;
+    else
+      sizes.insert(&op);
+    hasParts |= kind == PieceOp::Seen &&
+                !tensorType(cast<prim::ReshapeOp>(op).getResult()).hasStaticShape();
+  }
+  auto isPiece = [](Value v) {
+    Operation *op = v.getDefiningOp();
+    return !op || isa<prim::SliceOp, prim::ReshapeOp>(op);
+  };
+  return hasParts && llvm::all_of(concat.getInputs(), isPiece) ? concat : nullptr;
+}
+
+llvm::SmallVector<BlockArgument> tcc::codegen::seenPieces(prim::ConcatOp concat) {
+  SmallVector<BlockArgument> seen;
+  for (Value input : concat.getInputs())
+    if (auto reshape = input.getDefiningOp<prim::ReshapeOp>())
+      seen.push_back(cast<BlockArgument>(reshape.getX()));
+  return seen;
+}
+
+codegen::Memory tcc::codegen::lineSeen(codegen::LaunchFrame &f, const codegen::Memory &memory,
+                                       RankedTensorType type) {
+  auto product = [&](ArrayRef<Value> extents) {
+    Value all = f.e.index(1);
+    for (Value extent : extents)
+      all = f.e.mulIndex(all, extent);
+    return all;
+  };
+  // Before the line are the result's extents; it is the rest, whatever the shape was.
+  unsigned axis = type.getRank() - 1;
+  codegen::Memory line = memory;
+  line.extents.assign(f.results[0].extents.begin(), f.results[0].extents.begin() + axis);
+  Value lines = arith::MaxUIOp::create(f.b, product(line.extents), f.e.index(1));
+  line.extents.push_back(type.isDynamicDim(axis) ? f.e.divIndex(product(memory.extents), lines)
+                                                 : f.e.index(type.getDimSize(axis)));
+  return line;
 }
 
 void tcc::codegen::joinOpenPieces(kernel::LaunchOp launch) {
@@ -151,8 +219,21 @@ void tcc::codegen::joinOpenPieces(kernel::LaunchOp launch) {
     join(slice.getResult());
   }
   for (Value v : launch.getBody().getArguments())
-    if (isa<RankedTensorType>(v.getType()))
+    if (isa<RankedTensorType>(v.getType()) &&
+        llvm::none_of(v.getUsers(), [](Operation *user) { return isa<prim::ReshapeOp>(user); }))
       join(v);
+  SmallVector<Operation *> inside;
+  for (Operation &op : launch.getBody().front().without_terminator())
+    inside.push_back(&op);
+  for (Operation *op : llvm::reverse(inside))
+    if (auto reshape = dyn_cast<prim::ReshapeOp>(op)) {
+      join(reshape.getResult());
+      reshape.getX().setType(reshape.getType());
+      reshape.replaceAllUsesWith(reshape.getX());
+      reshape.erase();
+    } else if (isOpTriviallyDead(op)) { // a size of what was seen
+      op->erase();
+    }
   join(concat.getResult());
   join(launch.getResult(0));
 }

@@ -218,7 +218,7 @@ bool Collapse::applies(Operation *op) {
   auto reshape = dyn_cast<prim::ReshapeOp>(op);
   if (reshape && isOpen() && keepsLast(reshape))
     return true;
-  if (hasOpenPoints() && !moves(op, Move::Repeat, Move::Constant) &&
+  if (hasOpenPoints() && isOpen() && !moves(op, Move::Repeat, Move::Constant) &&
       !isa<prim::FromElementsOp, prim::ReduceOp>(op))
     return false;
   // Extents of rows are beside the axes that become one.
@@ -475,10 +475,16 @@ void tcc::codegen::joinAxesInside(LaunchFrame &f, unsigned joined) {
     memory.extents.resize(kept + 1);
     return memory;
   };
+  SmallVector<BlockArgument> seen;
+  if (prim::ConcatOp concat = openPieces(f.launch))
+    seen = seenPieces(concat);
   joinAxesInside(f.launch, joined);
   for (BlockArgument argument : f.launch.getBody().getArguments())
-    if (const Memory *memory = f.e.memoryOf(argument))
-      f.e.bindMemory(argument, join(*memory, tensorType(argument)));
+    if (const Memory *memory = f.e.memoryOf(argument)) {
+      bool isSeen = llvm::is_contained(seen, argument);
+      auto type = tensorType(argument);
+      f.e.bindMemory(argument, isSeen ? lineSeen(f, *memory, type) : join(*memory, type));
+    }
   for (auto [memory, type] : llvm::zip(f.results, f.launch.getResultTypes()))
     memory = join(memory, cast<RankedTensorType>(type));
 }

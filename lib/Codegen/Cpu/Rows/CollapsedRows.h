@@ -42,6 +42,10 @@ void joinPieces(kernel::LaunchOp launch);
 /// The concatenation that is all that `launch`, of kind loop, does with its operands or parts of
 /// them, if its axis and those behind it may be one inside of its code alone; else null.
 prim::ConcatOp openPieces(kernel::LaunchOp launch);
+/// The arguments that it sees in another shape.
+llvm::SmallVector<mlir::BlockArgument> seenPieces(prim::ConcatOp concat);
+/// Such a one as the lines, of `type`, that its axes become.
+Memory lineSeen(LaunchFrame &f, const Memory &memory, mlir::RankedTensorType type);
 /// Makes them one inside of `launch`, a copy that nobody else sees.
 void joinOpenPieces(kernel::LaunchOp launch);
 

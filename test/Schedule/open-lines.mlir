@@ -1,0 +1,85 @@
+// RUN: tcc-opt %s -tcc-schedule-kernels -split-input-file | FileCheck %s
+// RUN: tcc-opt %s -tcc-schedule-kernels -split-input-file | tcc-opt -split-input-file | FileCheck %s
+// Axes that are one for the code of a kernel of open extents.
+
+// What is stacked is an operand seen with an axis of one: that axis and those behind it are one line of pieces, which are copied.
+// CHECK-LABEL: @stack
+// CHECK: {schedule = #cpu.loop_schedule<{{.*}}, axis = 1, {{.*}}, copied_points = 4096, joined_axes = 3>}
+func.func @stack(%x: tensor<?x?x9xf32> {graph.name = "x"}, %y: tensor<?x?x9xf32> {graph.name = "y"}) -> (tensor<?x2x?x9xf32> {graph.name = "z"}) {
+  %m = prim.dim %x, 0 : tensor<?x?x9xf32>
+  %n = prim.dim %x, 1 : tensor<?x?x9xf32>
+  %z = kernel.launch loop "concat" ins(%x, %y : tensor<?x?x9xf32>, tensor<?x?x9xf32>) sizes(%m, %n) {
+  ^bb0(%a: tensor<?x?x9xf32>, %b: tensor<?x?x9xf32>):
+    %0 = prim.dim %a, 0 : tensor<?x?x9xf32>
+    %1 = prim.dim %a, 1 : tensor<?x?x9xf32>
+    %2 = prim.reshape %a sizes(%0, %1) : (tensor<?x?x9xf32>) -> tensor<?x1x?x9xf32>
+    %3 = prim.reshape %b sizes(%0, %1) : (tensor<?x?x9xf32>) -> tensor<?x1x?x9xf32>
+    %4 = prim.concat %2, %3 axis 1 : (tensor<?x1x?x9xf32>, tensor<?x1x?x9xf32>) -> tensor<?x2x?x9xf32>
+    kernel.yield %4 : tensor<?x2x?x9xf32>
+  } -> tensor<?x2x?x9xf32>
+  return %z : tensor<?x2x?x9xf32>
+}
+
+// -----
+
+// Not where an operand is computed, nor where it is put there in two shapes.
+// CHECK-LABEL: @computed
+// CHECK-NOT: joined_axes
+func.func @computed(%x: tensor<?x9xf32> {graph.name = "x"}, %y: tensor<?x9xf32> {graph.name = "y"})
+    -> (tensor<2x?x9xf32> {graph.name = "z"}, tensor<2x?x9xf32> {graph.name = "w"}) {
+  %n = prim.dim %x, 0 : tensor<?x9xf32>
+  %z = kernel.launch loop "concat" ins(%x, %y : tensor<?x9xf32>, tensor<?x9xf32>) sizes(%n) {
+  ^bb0(%a: tensor<?x9xf32>, %b: tensor<?x9xf32>):
+    %0 = prim.dim %a, 0 : tensor<?x9xf32>
+    %1 = prim.reshape %a sizes(%0) : (tensor<?x9xf32>) -> tensor<1x?x9xf32>
+    %2 = prim.neg %b : (tensor<?x9xf32>) -> tensor<?x9xf32>
+    %3 = prim.reshape %2 sizes(%0) : (tensor<?x9xf32>) -> tensor<1x?x9xf32>
+    %4 = prim.concat %1, %3 axis 0 : (tensor<1x?x9xf32>, tensor<1x?x9xf32>) -> tensor<2x?x9xf32>
+    kernel.yield %4 : tensor<2x?x9xf32>
+  } -> tensor<2x?x9xf32>
+  %w = kernel.launch loop "concat" ins(%x : tensor<?x9xf32>) sizes(%n) {
+  ^bb0(%a: tensor<?x9xf32>):
+    %0 = prim.dim %a, 0 : tensor<?x9xf32>
+    %1 = prim.reshape %a sizes(%0) : (tensor<?x9xf32>) -> tensor<1x?x9xf32>
+    %2 = prim.reshape %a sizes(%0) : (tensor<?x9xf32>) -> tensor<?x9x1xf32>
+    %3 = prim.reshape %2 sizes(%0) : (tensor<?x9x1xf32>) -> tensor<1x?x9xf32>
+    %4 = prim.concat %1, %3 axis 0 : (tensor<1x?x9xf32>, tensor<1x?x9xf32>) -> tensor<2x?x9xf32>
+    kernel.yield %4 : tensor<2x?x9xf32>
+  } -> tensor<2x?x9xf32>
+  return %z, %w : tensor<2x?x9xf32>, tensor<2x?x9xf32>
+}
+
+// -----
+
+// Behind an open batch the pixels of channels that are cut, turned or put together are one axis, as where the batch is known.
+// CHECK-LABEL: @halves
+// CHECK: prim.slice {{.*}} starts [0, 24, 0]{{.*}} : (tensor<?x48x9xf32>) -> tensor<?x24x9xf32>
+// CHECK: {schedule = #cpu.loop_schedule<{{.*}}, axis = 2, {{.*}}>} -> tensor<?x24x9xf32>
+func.func @halves(%x: tensor<?x48x3x3xf32> {graph.name = "x"}) -> (tensor<?x24x3x3xf32> {graph.name = "z"}) {
+  %n = prim.dim %x, 0 : tensor<?x48x3x3xf32>
+  %z = kernel.launch loop "mul" ins(%x, %n : tensor<?x48x3x3xf32>, index) sizes(%n) {
+  ^bb0(%a: tensor<?x48x3x3xf32>, %b: index):
+    %0 = prim.slice %a starts [0, 0, 0, 0]() steps [1, 1, 1, 1] sizes(%b) : (tensor<?x48x3x3xf32>) -> tensor<?x24x3x3xf32>
+    %1 = prim.slice %a starts [0, 24, 0, 0]() steps [1, 1, 1, 1] sizes(%b) : (tensor<?x48x3x3xf32>) -> tensor<?x24x3x3xf32>
+    %2 = prim.mul %0, %1 : (tensor<?x24x3x3xf32>, tensor<?x24x3x3xf32>) -> tensor<?x24x3x3xf32>
+    kernel.yield %2 : tensor<?x24x3x3xf32>
+  } -> tensor<?x24x3x3xf32>
+  return %z : tensor<?x24x3x3xf32>
+}
+
+// -----
+
+// Not where the pixels themselves are cut.
+// CHECK-LABEL: @cut
+// CHECK: prim.slice {{.*}} starts [0, 0, 1, 0]
+// CHECK: -> tensor<?x48x2x3xf32>
+func.func @cut(%x: tensor<?x48x3x3xf32> {graph.name = "x"}) -> (tensor<?x48x2x3xf32> {graph.name = "z"}) {
+  %n = prim.dim %x, 0 : tensor<?x48x3x3xf32>
+  %z = kernel.launch loop "neg" ins(%x, %n : tensor<?x48x3x3xf32>, index) sizes(%n) {
+  ^bb0(%a: tensor<?x48x3x3xf32>, %b: index):
+    %0 = prim.slice %a starts [0, 0, 1, 0]() steps [1, 1, 1, 1] sizes(%b) : (tensor<?x48x3x3xf32>) -> tensor<?x48x2x3xf32>
+    %1 = prim.neg %0 : (tensor<?x48x2x3xf32>) -> tensor<?x48x2x3xf32>
+    kernel.yield %1 : tensor<?x48x2x3xf32>
+  } -> tensor<?x48x2x3xf32>
+  return %z : tensor<?x48x2x3xf32>
+}
