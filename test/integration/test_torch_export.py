@@ -153,6 +153,14 @@ class Messages(ToolTest):
                 with self.subTest(shape), self.assertRaisesRegex(Exception, "exported for sizes with .*" + guard):
                     model(np.ones(shape, np.float32))
 
+    def test_powers_and_choices_that_python_branched_on_are_checked(self):
+        with Compiled.build(FOLDER / "chosen.pt2") as model:
+            for shape in [(8, 7, 4), (9, 6, 5), (9, 6, 7)]:
+                self.assertEqual(model(np.ones(shape, np.float32))[0].tolist(), np.full(shape, 16.).tolist())
+            for shape, guard in [((5, 7, 4), " if "), ((11, 7, 4), " / "), ((7, 7, 3), "\\*\\* "), ((8, 5, 4), "=="), ((1, 6, 4), "")]:
+                with self.subTest(shape), self.assertRaisesRegex(Exception, "exported for sizes with .*" + guard):
+                    model(np.ones(shape, np.float32))
+
     def test_a_size_that_is_fixed_to_break_a_guard_is_refused(self):
         result = self.tcc(FOLDER / "guarded.pt2", "-o", "model.so", "--shape", "given_rows=4,7")
         self.assertEqual(result.code, 2, result.text)

@@ -13,7 +13,7 @@
 // int(0.5 * n) is not in the graph either: it is the example's number, and that it comes out again
 // is a guard. Floats are doubles, as Python's are.
 //
-// A guard that is not understood (of strides, of values) is none.
+// A guard that is not understood (of values, or of digits that are rounded to) is none.
 //
 //===----------------------------------------------------------------------===//
 #include "Import/TorchExport/Guards.h"
@@ -30,11 +30,11 @@ namespace tcc::torchexport {
 namespace {
 
 /// Recursive descent over what torch prints, which emits nodes as it reads:
-///   or = and {or and};  and = not {and not};  not = not not | compare;
-///   compare = bits [relation bits];  bits = xor {"|" xor};  xor = both {^ both};
-///   both = sum {& sum};  sum = term {(+|-) term};  term = unary {(*|//|/|%) unary};
-///   unary = -unary | power;  power = atom [** unary];
-///   atom = number | function(or {, or}) | L[key]...size()[axis] | (or).
+///   choice = or [if or else choice];  or = and {or and};  and = not {and not};  not = not not |
+///   compare; compare = bits [relation bits];  bits = xor {"|" xor};  xor = both {^ both}; both =
+///   sum {& sum};  sum = term {(+|-) term};  term = unary {(*|//|/|%) unary}; unary = -unary |
+///   power;  power = atom [** unary]; atom = number | function(or {, or}) | L[key]...size()[axis] |
+///   (choice).
 class GuardReader {
 public:
   GuardReader(StringRef text, SizeNodes &nodes, ArrayRef<CheckedInput> inputs)
@@ -44,7 +44,7 @@ public:
 
   /// The condition, or a constant; nothing if the text is not understood.
   std::optional<SizeNodes::Number> run() {
-    auto value = disjunction();
+    auto value = choice();
     if (!value || !text.trim().empty())
       return std::nullopt;
     return value->number;
@@ -148,7 +148,8 @@ private:
       if (!consume(relation))
         continue;
       Result right = bits();
-      if (!right || left->isTruth() || right->isTruth())
+      if (!right || left->isTruth() != right->isTruth() ||
+          (left->isTruth() && target != "eq" && target != "ne"))
         return std::nullopt;
       if (keepsOffOne(relation, *left, *right))
         return Operand{1, Operand::Truth};
@@ -163,6 +164,24 @@ private:
                      Operand::Truth};
     }
     return left;
+  }
+
+  Result choice() {
+    Result yes = disjunction();
+    if (!yes || !word("if"))
+      return yes;
+    Result holds = disjunction();
+    if (!holds || !holds->isTruth() || !word("else") || !enter())
+      return std::nullopt;
+    Result no = choice();
+    --depth;
+    if (!no || yes->isTruth() || no->isTruth())
+      return std::nullopt;
+    if (auto known = holds->constant())
+      return *known ? yes : no;
+    if (yes->isReal() || no->isReal())
+      return Operand{nodes.choice(holds->number, asReal(*yes), asReal(*no), true), Operand::Real};
+    return Operand{nodes.choice(holds->number, yes->number, no->number, false)};
   }
 
   Number asReal(const Operand &x) {
@@ -282,21 +301,22 @@ private:
     return value && minus ? apply("*", Operand{-1}, *value) : value;
   }
 
-  /// Powers are of floats; torch writes those of whole numbers as products.
+  /// Of whole numbers torch writes only those whose exponent is natural so.
   Result power() {
     Result base = atom();
     if (!base || !consume("**"))
       return base;
     Result exponent = unary();
-    if (!exponent || base->isTruth() || exponent->isTruth() ||
-        !(base->isReal() || exponent->isReal()))
+    if (!exponent || base->isTruth() || exponent->isTruth())
       return std::nullopt;
-    return applyToReals("**", *base, *exponent);
+    if (base->isReal() || exponent->isReal())
+      return applyToReals("**", *base, *exponent);
+    return Operand{nodes.number("_operator", "pow", {base->number, exponent->number})};
   }
 
   Result atom() {
     if (consume("(")) {
-      Result value = disjunction();
+      Result value = choice();
       return consume(")") ? value : std::nullopt;
     }
     for (StringRef name : {"max", "min"})

@@ -6,12 +6,12 @@ using namespace mlir;
 
 namespace tcc::torchexport {
 
-Value SizeNodes::node(StringRef domain, StringRef target, ArrayRef<Number> arguments,
-                      Type element) {
+Value SizeNodes::node(StringRef domain, StringRef target, ArrayRef<Number> arguments, Type element,
+                      StringRef names) {
   SmallVector<NamedAttribute> attrs;
   SmallVector<Value> operands;
   for (auto [i, argument] : llvm::enumerate(arguments)) {
-    std::string name(1, static_cast<char>('a' + i));
+    StringRef name = names.substr(i, 1);
     Attribute value;
     if (auto *constant = std::get_if<int64_t>(&argument)) {
       value = b.getI64IntegerAttr(*constant);
@@ -41,6 +41,11 @@ Value SizeNodes::real(StringRef domain, StringRef target, ArrayRef<Number> argum
 
 Value SizeNodes::truth(StringRef domain, StringRef target, ArrayRef<Number> arguments) {
   return node(domain, target, arguments, b.getI1Type());
+}
+
+Value SizeNodes::choice(const Number &condition, const Number &yes, const Number &no, bool isReal) {
+  Type element = isReal ? Type(b.getF64Type()) : Type(b.getI64Type());
+  return node("torch", "sym_ite", {condition, yes, no}, element, "btf");
 }
 
 Value SizeNodes::extent(Value tensor, int64_t axis) {

@@ -22,13 +22,14 @@ public:
                    llvm::ArrayRef<Number> arguments);
   mlir::Value truth(llvm::StringRef domain, llvm::StringRef target,
                     llvm::ArrayRef<Number> arguments);
+  mlir::Value choice(const Number &condition, const Number &yes, const Number &no, bool isReal);
   mlir::Value extent(mlir::Value tensor, int64_t axis);
   /// A run fails with the message where the condition does not hold.
   void require(mlir::Value condition, const llvm::Twine &message);
 
 private:
   mlir::Value node(llvm::StringRef domain, llvm::StringRef target, llvm::ArrayRef<Number> arguments,
-                   mlir::Type element);
+                   mlir::Type element, llvm::StringRef names = "abc");
 
   mlir::OpBuilder &b;
 };

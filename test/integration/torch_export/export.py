@@ -193,6 +193,21 @@ def export_scaled(path):
     save(torch.export.export(Scaled(), (torch.ones(8, 6, 4, 3),), dynamic_shapes=({i: auto for i in range(4)},)), path)
 
 
+class Chosen(nn.Module):
+    """Branches on powers, on what a condition chooses and on whether two conditions agree."""
+
+    def forward(self, x):
+        n, m, k = x.shape
+        for holds in [torch.sym_ite(n > 4, n, m) > 5, torch.sym_ite(m > k, n / k, k / n) < 2.5, 2 ** k > 12, (n > 5) == (m > 5)]:
+            x = x * 2 if holds else x * 3
+        return x
+
+
+def export_chosen(path):
+    auto = torch.export.Dim.AUTO
+    save(torch.export.export(Chosen(), (torch.ones(8, 7, 4),), dynamic_shapes=({i: auto for i in range(3)},), strict=False), path)
+
+
 class Random(nn.Module):
     """Draws from every distribution, for test_random_numbers.py. The order of the results is in the test."""
 
@@ -354,6 +369,7 @@ def main():
     export_doubled(os.path.join(folder, "doubled.pt2"))
     export_guarded(os.path.join(folder, "guarded.pt2"))
     export_scaled(os.path.join(folder, "scaled.pt2"))
+    export_chosen(os.path.join(folder, "chosen.pt2"))
     export_random(folder)
 
     export_indices(folder)
