@@ -301,9 +301,11 @@ func.func @short(%q: tensor<384x128x64xbf16>, %k: tensor<384x128x64xbf16>, %v: t
   return
 }
 
-// Queries and keys of open length are those of a text of some hundreds.
+// Queries and keys of open length: a run of few queries has small tiles. Without wgmma they are those of a text of
+// some hundreds.
 // CHECK-LABEL: @open_text
-// CHECK: sm_90a = <form = mma_attention, threads = 128, vectors = 2, row_threads = 8, rows = 32, columns = 128,
+// CHECK: by_size<small = #gpu.schedules<sm_80 = <form = mma_attention, threads = 128, vectors = 2, row_threads = 8, rows = 32, columns = 128, {{[^>]*}}>, sm_90a = <form = wgmma_attention, threads = 256, rows = 64, columns = 64,
+// CHECK-SAME: below = 946176, large = #gpu.schedules<sm_80 = <form = mma_attention, {{[^>]*}}>, sm_90a = <form = wgmma_attention, threads = 256, rows = 64, columns = 128,
 func.func @open_text(%q: tensor<8x?x64xbf16>, %k: tensor<8x?x64xbf16>) {
   %n = prim.dim %q, 1 : tensor<8x?x64xbf16>
   %0 = kernel.launch attention "attention" ins(%q, %k, %k : tensor<8x?x64xbf16>, tensor<8x?x64xbf16>, tensor<8x?x64xbf16>) sizes(%n) {

@@ -136,6 +136,9 @@ def attention():
     case("attention/dynamic/1x8x300x64", lambda q, k, v: sdpa(q, k, v, is_causal=True),
          lambda: [random(1, 8, 300, 64) for _ in range(3)], 2 * 8 * 300 * 300 * 64,
          dynamic={i: {2: "tokens"} for i in range(3)})
+    case("attention/dynamic/4x8x2048x64", lambda q, k, v: sdpa(q, k, v, is_causal=True),
+         lambda: [random(4, 8, 2048, 64) for _ in range(3)], 4 * 4 * 8 * 2048 * 2048 * 64 / 2,
+         dynamic={i: {0: "texts", 2: "tokens"} for i in range(3)})
     case("attention/bf16/1x8x512x64", sdpa, lambda: [random(1, 8, 512, 64, dtype=BF16) for _ in range(3)],
          4 * 8 * 512 * 512 * 64)
 

@@ -117,7 +117,10 @@ private:
         name += "." + wordsOf(r.schedule);
       begin(name, launch, r.schedule, r.maps, r.blocks, 0, 0);
       for (auto [i, type] : llvm::enumerate(launch.getInputs().getTypes()))
-        input(cast<RankedTensorType>(type), r.inputs[i]);
+        if (auto tensor = dyn_cast<RankedTensorType>(type))
+          input(tensor, r.inputs[i]);
+        else // an extent
+          *list << "word " << r.inputs[i].integer(0) << '\n';
       for (auto [i, type] : llvm::enumerate(launch.getResultTypes()))
         output(cast<RankedTensorType>(type), r.expected[i]);
       *list << "end\n";
@@ -197,7 +200,11 @@ private:
           << ' ' << schedule.getSharedBytes() << ' ' << flops << ' ' << bytes << ' '
           << schedule.getScratchBytes() << '\n';
     for (const codegen::device::TensorMap &map : maps) {
-      *list << "map " << map.ofResult << ' ' << map.index << ' ' << map.box.size();
+      auto before = llvm::make_range(launch.getInputs().begin(),
+                                     launch.getInputs().begin() + (map.ofResult ? 0 : map.index));
+      auto scalars =
+          llvm::count_if(before, [](Value v) { return !isa<RankedTensorType>(v.getType()); });
+      *list << "map " << map.ofResult << ' ' << map.index - scalars << ' ' << map.box.size();
       for (auto [extent, box] : llvm::zip_equal(map.extents, map.box))
         *list << ' ' << *getConstantIntValue(extent) << ' ' << box;
       *list << ' ' << (map.window ? map.window->pixels : 0);

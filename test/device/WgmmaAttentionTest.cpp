@@ -63,6 +63,36 @@ std::string textOf(const Case &c) {
   return function(c.mask ? arguments + ", %m: " + m : arguments, y, text);
 }
 
+/// An open batch of such extents, some of which may be open.
+std::string openText(const std::string &queries, const std::string &keys,
+                     const std::string &depth) {
+  auto type = [](std::initializer_list<std::string> extents, const char *element) {
+    std::string text = "tensor<?x";
+    for (const std::string &extent : extents)
+      text += extent + "x";
+    return text + element + ">";
+  };
+  std::string q = type({queries, depth}, "bf16"), k = type({keys, depth}, "bf16"),
+              v = type({keys, "64"}, "bf16"), s = type({queries, keys}, "f32"),
+              w = type({queries, keys}, "bf16"), r = type({queries}, "f32"),
+              y = type({queries, "64"}, "bf16"), wide = type({queries, "64"}, "f32");
+  std::string sizes = " sizes(%b" + std::string(queries == "?" ? ", %l" : "") +
+                      (keys == "?" ? ", %n" : "") + ") : (";
+  return function(
+      "%q: " + q + ", %k: " + k + ", %v: " + v, y,
+      "%b = prim.dim %q, 0 : " + q + "\n%l = prim.dim %q, 1 : " + q + "\n%n = prim.dim %k, 1 : " +
+          k + "\n%s = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (" + q + ", " + k +
+          ") -> " + s + "\n%top = prim.reduce max %s [2] : (" + s + ") -> " + r +
+          "\n%tops = prim.broadcast %top axes [0, 1]" + sizes + r + ") -> " + s +
+          "\n%less = prim.sub %s, %tops : (" + s + ", " + s + ") -> " + s +
+          "\n%e = prim.exp %less : (" + s + ") -> " + s + "\n%sum = prim.reduce sum %e [2] : (" +
+          s + ") -> " + r + "\n%sums = prim.broadcast %sum axes [0, 1]" + sizes + r + ") -> " + s +
+          "\n%weights = prim.div %e, %sums : (" + s + ", " + s + ") -> " + s +
+          "\n%w = prim.cast %weights : (" + s + ") -> " + w +
+          "\n%wide = prim.dot %w, %v batch [0] x [0] contract [2] x [1] : (" + w + ", " + v +
+          ") -> " + wide + "\n%y = prim.cast %wide : (" + wide + ") -> " + y);
+}
+
 } // namespace
 
 TEST_CASE("attention on wgmma neither spills nor serialises", "[long]") {
@@ -117,6 +147,11 @@ TEST_CASE("attention on wgmma: what the template takes") {
   CHECK(!takes(textOf({"bf16", 16, 512, 64, 64})));  // few queries would leave a tile empty
   CHECK(!takes(textOf({"bf16", 512, 512, 60, 64}))); // copies begin at multiples of 16 bytes
   CHECK(!takes(textOf({"bf16", 512, 512, 64, 60})));
+  // Lengths and batches may be open, but not the heads' sizes; few queries are still known.
+  CHECK(takes(openText("?", "?", "64")));
+  CHECK(takes(openText("100", "?", "64")));
+  CHECK(!takes(openText("16", "?", "64")));
+  CHECK(!takes(openText("?", "?", "?")));
   // Weights that are not rounded are not multiplied in 16 bits.
   CHECK(!takes(attention("8", 512, 512, 64, 64, "bf16", scaled("tensor<8x512x512xf32>"))));
 }

@@ -372,3 +372,51 @@ func.func @attention_72(%q: tensor<2x150x72xf16>, %k: tensor<2x90x72xf16>, %v: t
   %heads = prim.cast %wide_y : (tensor<2x150x24xf32>) -> tensor<2x150x24xf16>
   return %heads : tensor<2x150x24xf16>
 }
+// Open lengths, of which a run has 37: in three turns of keys and in two.
+func.func @attention_open(%q: tensor<2x?x64xbf16>, %k: tensor<2x?x64xbf16>, %v: tensor<2x?x64xbf16>) -> tensor<2x?x64xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma_attention, threads = 256, rows = 64, columns = 16, shared_bytes = 17504, most_blocks = 396>, #gpu.schedule<form = wgmma_attention, threads = 384, rows = 128, columns = 32, shared_bytes = 33888, most_blocks = 1>]} {
+  %l = prim.dim %q, 1 : tensor<2x?x64xbf16>
+  %dot = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<2x?x64xbf16>, tensor<2x?x64xbf16>) -> tensor<2x?x?xf32>
+  %c = prim.constant dense<1.250000000e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes(%l, %l) : (tensor<f32>) -> tensor<2x?x?xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<2x?x?xf32>, tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %row = prim.iota 0 sizes(%l, %l) : tensor<?x?xi64>
+  %col = prim.iota 1 sizes(%l, %l) : tensor<?x?xi64>
+  %cc = prim.compare ge %row, %col : (tensor<?x?xi64>, tensor<?x?xi64>) -> tensor<?x?xi1>
+  %seen = prim.broadcast %cc axes [1, 2] sizes(%l, %l) : (tensor<?x?xi1>) -> tensor<2x?x?xi1>
+  %minus = prim.constant dense<0xFF800000> : tensor<f32>
+  %none = prim.broadcast %minus axes [] sizes(%l, %l) : (tensor<f32>) -> tensor<2x?x?xf32>
+  %causal = prim.select %seen, %scaled, %none : (tensor<2x?x?xi1>, tensor<2x?x?xf32>, tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %top = prim.reduce max %causal [2] : (tensor<2x?x?xf32>) -> tensor<2x?xf32>
+  %tops = prim.broadcast %top axes [0, 1] sizes(%l, %l) : (tensor<2x?xf32>) -> tensor<2x?x?xf32>
+  %less = prim.sub %causal, %tops : (tensor<2x?x?xf32>, tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %e = prim.exp %less : (tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %sum = prim.reduce sum %e [2] : (tensor<2x?x?xf32>) -> tensor<2x?xf32>
+  %sums = prim.broadcast %sum axes [0, 1] sizes(%l, %l) : (tensor<2x?xf32>) -> tensor<2x?x?xf32>
+  %weights = prim.div %e, %sums : (tensor<2x?x?xf32>, tensor<2x?x?xf32>) -> tensor<2x?x?xf32>
+  %w = prim.cast %weights : (tensor<2x?x?xf32>) -> tensor<2x?x?xbf16>
+  %wide_y = prim.dot %w, %v batch [0] x [0] contract [2] x [1] : (tensor<2x?x?xbf16>, tensor<2x?x64xbf16>) -> tensor<2x?x64xf32>
+  %heads = prim.cast %wide_y : (tensor<2x?x64xf32>) -> tensor<2x?x64xbf16>
+  return %heads : tensor<2x?x64xbf16>
+}
+// Known queries of open keys, with something that is read for each score.
+func.func @attention_open_keys(%q: tensor<2x100x64xbf16>, %k: tensor<2x?x64xbf16>, %v: tensor<2x?x64xbf16>, %mask: tensor<100x?xbf16>) -> tensor<2x100x64xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma_attention, threads = 256, rows = 64, columns = 16, shared_bytes = 17504, most_blocks = 3>]} {
+  %l = prim.dim %k, 1 : tensor<2x?x64xbf16>
+  %dot = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<2x100x64xbf16>, tensor<2x?x64xbf16>) -> tensor<2x100x?xf32>
+  %c = prim.constant dense<1.250000000e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes(%l) : (tensor<f32>) -> tensor<2x100x?xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<2x100x?xf32>, tensor<2x100x?xf32>) -> tensor<2x100x?xf32>
+  %wide = prim.cast %mask : (tensor<100x?xbf16>) -> tensor<100x?xf32>
+  %spread = prim.broadcast %wide axes [1, 2] sizes(%l) : (tensor<100x?xf32>) -> tensor<2x100x?xf32>
+  %masked = prim.add %scaled, %spread : (tensor<2x100x?xf32>, tensor<2x100x?xf32>) -> tensor<2x100x?xf32>
+  %top = prim.reduce max %masked [2] : (tensor<2x100x?xf32>) -> tensor<2x100xf32>
+  %tops = prim.broadcast %top axes [0, 1] sizes(%l) : (tensor<2x100xf32>) -> tensor<2x100x?xf32>
+  %less = prim.sub %masked, %tops : (tensor<2x100x?xf32>, tensor<2x100x?xf32>) -> tensor<2x100x?xf32>
+  %e = prim.exp %less : (tensor<2x100x?xf32>) -> tensor<2x100x?xf32>
+  %sum = prim.reduce sum %e [2] : (tensor<2x100x?xf32>) -> tensor<2x100xf32>
+  %sums = prim.broadcast %sum axes [0, 1] sizes(%l) : (tensor<2x100xf32>) -> tensor<2x100x?xf32>
+  %weights = prim.div %e, %sums : (tensor<2x100x?xf32>, tensor<2x100x?xf32>) -> tensor<2x100x?xf32>
+  %w = prim.cast %weights : (tensor<2x100x?xf32>) -> tensor<2x100x?xbf16>
+  %wide_y = prim.dot %w, %v batch [0] x [0] contract [2] x [1] : (tensor<2x100x?xbf16>, tensor<2x?x64xbf16>) -> tensor<2x100x64xf32>
+  %heads = prim.cast %wide_y : (tensor<2x100x64xf32>) -> tensor<2x100x64xbf16>
+  return %heads : tensor<2x100x64xbf16>
+}

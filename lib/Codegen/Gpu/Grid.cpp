@@ -287,9 +287,13 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
   }
   case Form::WgmmaAttention: {
     BoxedAttention attention = *boxedAttention(launch);
-    int64_t tiles = attention.batches * attention.otherRows *
-                    int64_t(llvm::divideCeil(attention.rows, s.getRows()));
-    return b.getIndexAttr(std::min<int64_t>(tiles, s.getMostBlocks()));
+    OpFoldResult rows =
+        hostExtents(b, launch, attention.form.scores.getLhs())[attention.queries.rowAxis];
+    OpFoldResult tiles =
+        h.volume({HostProduct(h, launch, attention.form.scores).batch,
+                  b.getIndexAttr(attention.otherRows), h.ceilDiv(rows, s.getRows())});
+    return h.apply<arith::MinSIOp>(tiles, b.getIndexAttr(s.getMostBlocks()),
+                                   [](int64_t x, int64_t y) { return std::min(x, y); });
   }
   case Form::Skinny: {
     HostProduct product = HostProduct::of(h, launch);
@@ -322,9 +326,18 @@ static SmallVector<TensorMap> attentionMaps(OpBuilder &b, kernel::LaunchOp launc
   auto boxRows = [&](const BoxOperand &box, bool inRows) {
     return inRows ? s.getColumns() : static_cast<unsigned>(box.rows);
   };
-  return {attention.queries.map(b, s.getRows()),
-          attention.keys.map(b, boxRows(attention.keys, attention.keysByInner)),
-          attention.values.map(b, boxRows(attention.values, !attention.valuesByInner))};
+  HostIndex h{b, launch.getLoc()};
+  auto map = [&](const BoxOperand &box, unsigned rows) {
+    SmallVector<OpFoldResult> extents = hostExtents(b, launch, box.memory);
+    // Where there are no keys none are copied, but a map needs something to describe.
+    for (OpFoldResult &extent : extents)
+      extent = h.apply<arith::MaxSIOp>(extent, b.getIndexAttr(1),
+                                       [](int64_t x, int64_t y) { return std::max(x, y); });
+    return box.map(b, rows, extents);
+  };
+  return {map(attention.queries, s.getRows()),
+          map(attention.keys, boxRows(attention.keys, attention.keysByInner)),
+          map(attention.values, boxRows(attention.values, !attention.valuesByInner))};
 }
 
 SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {

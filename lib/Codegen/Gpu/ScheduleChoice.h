@@ -71,6 +71,9 @@ void scheduleCollect(ScheduleChoice &choice, prim::NonzeroOp op, const GpuArch &
 void scheduleRow(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
 /// The same with indices of 32 bits for runs in which these suffice, where extents are open.
 llvm::SmallVector<FewRows> scheduleWordRows(kernel::LaunchOp launch, Schedule many);
+/// Attention of open queries for runs that have few of them: tiles are small.
+llvm::SmallVector<FewRows> scheduleFewQueries(kernel::LaunchOp launch, Schedule many,
+                                              const GpuArch &arch);
 /// Whether a row kernel should do `op`, which reduces axes before others: rows are short, and
 /// enough for a thread each.
 bool reducesBeforeLines(prim::ReduceOp op, const GpuArch &arch);

@@ -35,8 +35,24 @@ static unsigned registersOf(const AttentionTile &t, const MatrixAttention &a) {
   return down * (a.widthFilled() + t.warpKeys) / 2 + queries + kOther;
 }
 
+/// Lengths of texts, where they are not known: queries are their own keys.
+constexpr int64_t kText = 512;
+
+/// How many heads there are, with what is taken for open batches.
+static int64_t typicalBatches(const AttentionForm &form) {
+  constexpr int64_t kFew = 8;
+  prim::DotOp scores = form.scores;
+  int64_t batches = 1;
+  for (int64_t axis : scores.getLhsBatch()) {
+    int64_t extent = tensorType(scores.getLhs()).getDimSize(axis);
+    batches *= ShapedType::isDynamic(extent) ? kFew : extent;
+  }
+  return batches;
+}
+
+/// `batches`: of what may be open.
 static double mmaCost(const AttentionTile &t, unsigned stages, int64_t split,
-                      const MatrixAttention &a, const GpuArch &arch) {
+                      const MatrixAttention &a, int64_t batches, const GpuArch &arch) {
   // As an H200 takes them, without a mask.
   constexpr double kProducts = 800, kShared = 128, kL2 = 40; // a cycle: of 16 bits, bytes, bytes
   constexpr double kScores = 8;   // a cycle, from the product to the weight
@@ -44,12 +60,12 @@ static double mmaCost(const AttentionTile &t, unsigned stages, int64_t split,
   constexpr double kWeights = 90; // the same for 16 x 8 scores
   constexpr double kStep = 600, kMemory = 1000, kPipeline = 6500, kMeeting = 4000; // latencies
   constexpr double kParts = 700, kPartsTogether = 8; // a wait for what so many blocks found
-  // Where they are not known: keys of a few queries, heads, and the queries of a text, which are
-  // its keys. Of 8 heads of 300 queries tiles of 16 x 256 took 9.8 us, and of 32 x 128 5.8.
-  constexpr int64_t kTypical = 1024, kFew = 8, kText = 512;
+  // Keys of a few queries, where they are not known. Of 8 heads of 300 queries, open, tiles of
+  // 16 x 256 took 9.8 us, and of 32 x 128 5.8.
+  constexpr int64_t kTypical = 1024;
   int64_t rows = a.rows < 0 ? kText : a.rows;
   int64_t keys = a.keys >= 0 ? a.keys : a.rows < 0 ? kText : kTypical;
-  int64_t tiles = (a.batch < 0 ? kFew : a.batch) * int64_t(llvm::divideCeil(rows, t.rows));
+  int64_t tiles = batches * int64_t(llvm::divideCeil(rows, t.rows));
   double both = a.depthFilled() + a.widthFilled(), warps = t.threads() / 32.0;
   double step = std::max({double(t.rows) * t.keys * (both / kProducts + 1 / kScores),
                           warps * t.warpKeys * both * 2 / kShared, t.stageBytes(a) / kL2});
@@ -65,6 +81,15 @@ static double mmaCost(const AttentionTile &t, unsigned stages, int64_t split,
   if (split > 1)
     cost += kMeeting + std::ceil(double(split) / kPartsTogether) * kParts;
   return cost;
+}
+
+/// With what is taken for extents that only a run knows.
+static BoxedAttention typical(BoxedAttention attention) {
+  attention.batches = typicalBatches(attention.form);
+  for (int64_t *length : {&attention.rows, &attention.keyCount})
+    if (*length < 0)
+      *length = kText;
+  return attention;
 }
 
 /// A schedule for such tiles, and what it should take; none where registers or shared memory do not
@@ -126,13 +151,50 @@ static std::optional<RankedChoice> scheduleTurns(const ScheduleChoice &s,
   return wgmmaChoice(s, attention, tile, arch);
 }
 
+/// In tiles of so many warp groups, and as many keys at a time as registers and shared memory hold.
+static std::optional<RankedChoice> scheduleOpen(const ScheduleChoice &s,
+                                                const BoxedAttention &attention, unsigned groups,
+                                                unsigned mostKeys, const GpuArch &arch) {
+  constexpr unsigned kStep = 16;
+  std::optional<RankedChoice> found;
+  for (unsigned keys = mostKeys; keys >= kStep && !found; keys -= kStep) {
+    BoxedAttentionTile tile(attention, groups * BoxedAttentionTile::groupRows, keys,
+                            /*queryStages=*/1, groups);
+    found = wgmmaChoice(s, attention, tile, arch);
+  }
+  return found;
+}
+
+/// Of few queries, or what is evaluated for each score: small tiles, several beside each other.
+static std::optional<RankedChoice>
+scheduleFewOpen(const ScheduleChoice &s, const BoxedAttention &attention, const GpuArch &arch) {
+  constexpr unsigned kKeys = 64;
+  return scheduleOpen(s, attention, 1, kKeys, arch);
+}
+
+/// Of many. Open, 8 heads of 64 with 8192 queries and keys took 290 us in 64 x 128, 363 in 64 x 64
+/// and 306 in 128 x 128, 16 of 128 1159, 961 and 851; 16 heads of 64 with 300 4.8, 4.5 and 6.6.
+static std::optional<RankedChoice>
+scheduleManyOpen(const ScheduleChoice &s, const BoxedAttention &attention, const GpuArch &arch) {
+  constexpr unsigned kKeys = 128;
+  constexpr int64_t kNarrow = 128; // of both products together
+  if (attention.isEvaluated())
+    return scheduleFewOpen(s, attention, arch);
+  return scheduleOpen(s, attention, attention.depth + attention.width <= kNarrow ? 1 : 2, kKeys,
+                      arch);
+}
+
 /// The most keys at a time that registers and shared memory hold, all where they are few, and no
 /// more of them past the last key than need be.
-static std::optional<RankedChoice>
-scheduleWgmma(const ScheduleChoice &s, const BoxedAttention &attention, const GpuArch &arch) {
+static std::optional<RankedChoice> scheduleWgmma(const ScheduleChoice &s,
+                                                 const BoxedAttention &given, const GpuArch &arch) {
+  BoxedAttention attention = typical(given);
   constexpr int64_t kFewRows = 32, kMostKeys = 128, kAllKeys = 256, kStep = 16;
   if (attention.rows <= kFewRows)
     return std::nullopt;
+  if (given.isOpen())
+    return given.rows < 0 ? scheduleManyOpen(s, attention, arch)
+                          : scheduleFewOpen(s, attention, arch);
   // Where tiles are short a block's next one has its queries on their way beside its keys, unless
   // that costs another block its place: 384 heads of 128 keys from memory took 10.6 us without and
   // 10.0 with it, 197 keys 19.4 and 19.5, 16 of 4096 x 128 216 and 218.
@@ -199,7 +261,7 @@ scheduleWgmma(const ScheduleChoice &s, const BoxedAttention &attention, const Gp
 
 /// The tile, stages and split that should take least; none where none fits.
 static std::optional<RankedChoice> scheduleMma(ScheduleChoice s, const MatrixAttention &a,
-                                               const GpuArch &arch) {
+                                               int64_t batches, const GpuArch &arch) {
   constexpr int64_t kStatic = 1024;        // bytes of other shared memory
   constexpr unsigned kMostRegisters = 245; // beyond which ptxas spills
   s.form = Form::MmaAttention;
@@ -217,7 +279,7 @@ static std::optional<RankedChoice> scheduleMma(ScheduleChoice s, const MatrixAtt
                       (a.keys < 0 || split * int64_t(t.keys) <= a.keys);
         if (split > 1 && !shares)
           break;
-        double cost = mmaCost(t, stages, split, a, arch);
+        double cost = mmaCost(t, stages, split, a, batches, arch);
         if (best && cost >= best->cost)
           continue;
         s.rows = t.rows;
@@ -269,11 +331,14 @@ void device::scheduleAttention(SmallVector<ScheduleChoice> &all, kernel::LaunchO
   auto tiled =
       arch.matrixUnit != MatrixUnit::None ? matrixAttention(attentionOf(launch)) : std::nullopt;
   auto wgmma = boxed ? scheduleWgmma(general, *boxed, arch) : std::nullopt;
-  auto mma = tiled ? scheduleMma(general, *tiled, arch) : std::nullopt;
+  int64_t batches = typicalBatches(attentionOf(launch));
+  auto mma = tiled ? scheduleMma(general, *tiled, batches, arch) : std::nullopt;
   if (wgmma)
     all.push_back(wgmma->choice);
   if (mma)
-    all.insert(wgmma && mma->cost < kSurely * wgmma->cost ? all.begin() : all.end(), mma->choice);
+    all.insert(wgmma && !boxed->isOpen() && mma->cost < kSurely * wgmma->cost ? all.begin()
+                                                                              : all.end(),
+               mma->choice);
   // Four by four scores of a thread, of slices of operands as of a product; with narrow heads eight
   // by four: 256 heads of 49 x 32 took 7.1 us on an H200, and 9.2. Of wide values two slices and
   // the weights of 64 rows have more than the 48 KB that a block may have unasked.
@@ -298,4 +363,17 @@ void device::scheduleAttention(SmallVector<ScheduleChoice> &all, kernel::LaunchO
     general.depth = 8;
   }
   all.push_back(general);
+}
+
+SmallVector<FewRows> device::scheduleFewQueries(kernel::LaunchOp launch, Schedule many,
+                                                const GpuArch &arch) {
+  constexpr int64_t kTiles = 7, kOf = 4; // so many quarters of a tile for each multiprocessor
+  std::optional<BoxedAttention> attention = boxedAttention(launch);
+  if (!attention || attention->rows >= 0)
+    return {};
+  auto few = scheduleFewOpen(ScheduleChoice(many), typical(*attention), arch);
+  if (!few || few->choice.attr(launch.getContext()) == many)
+    return {};
+  int64_t rows = kTiles * int64_t(arch.multiprocessors) * few->choice.rows / kOf;
+  return {{few->choice.attr(launch.getContext()), rows * attention->width}};
 }

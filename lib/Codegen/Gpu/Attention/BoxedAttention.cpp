@@ -76,15 +76,15 @@ std::optional<BoxedAttention> device::boxedAttention(kernel::LaunchOp launch) {
   prim::DotOp scores = form.scores, values = form.values;
   auto shape = tensorType(scores.getResult()).getShape();
   std::optional<int64_t> keyAxis = freeAxis(scores, 1), valueAxis = freeAxis(values, 1);
-  if (!hasTypes(form) || !tensorType(scores.getResult()).hasStaticShape() || !keyAxis ||
-      !valueAxis || values.getRhsContract().size() != 1)
+  if (!hasTypes(form) || !keyAxis || !valueAxis || values.getRhsContract().size() != 1)
     return std::nullopt;
   // The result of a product has axes of the batch, then of rows, then of columns.
   unsigned batchAxes = scores.getLhsBatch().size(), rowAxes = shape.size() - 1 - batchAxes;
   ArrayRef<int64_t> rows = shape.slice(batchAxes, rowAxes);
-  if (rowAxes == 0)
+  if (rowAxes == 0 || llvm::count_if(rows, ShapedType::isDynamic) > 1)
     return std::nullopt;
-  unsigned tiled = llvm::max_element(rows) - rows.begin();
+  const int64_t *open = llvm::find_if(rows, ShapedType::isDynamic);
+  unsigned tiled = (open != rows.end() ? open : llvm::max_element(rows)) - rows.begin();
   SmallVector<int64_t> freeAxes;
   for (int64_t axis = 0; axis < tensorType(scores.getLhs()).getRank(); ++axis)
     if (!llvm::is_contained(scores.getLhsBatch(), axis) &&
@@ -95,8 +95,12 @@ std::optional<BoxedAttention> device::boxedAttention(kernel::LaunchOp launch) {
   if (!q || !k || !v || !q->byInner(freeAxes[tiled]))
     return std::nullopt;
   auto volume = [](ArrayRef<int64_t> extents) {
-    return std::accumulate(extents.begin(), extents.end(), int64_t(1), std::multiplies<>());
+    return ShapedType::isDynamicShape(extents)
+               ? -1
+               : std::accumulate(extents.begin(), extents.end(), int64_t(1), std::multiplies<>());
   };
+  SmallVector<int64_t> otherRows(rows);
+  otherRows.erase(otherRows.begin() + tiled);
   KeyMask mask = keyMaskOf(form.score);
   SmallVector<KeyCondition> conditions = conditionsOfKeys(form, mask, int(batchAxes));
   auto [core, scale] = positiveScale(conditions.empty() ? mask.seen : mask.chosen);
@@ -112,9 +116,9 @@ std::optional<BoxedAttention> device::boxedAttention(kernel::LaunchOp launch) {
                    rowAxes,
                    tiled,
                    volume(shape.take_front(batchAxes)),
-                   volume(rows) / rows[tiled],
-                   rows[tiled],
-                   shape.back(),
+                   volume(otherRows),
+                   volume(rows[tiled]),
+                   volume(shape.back()),
                    tensorType(scores.getLhs()).getDimSize(scores.getLhsContract()[0]),
                    tensorType(values.getResult()).getShape().back(),
                    k->byInner(int(*keyAxis)),
@@ -124,7 +128,8 @@ std::optional<BoxedAttention> device::boxedAttention(kernel::LaunchOp launch) {
   bool endsWell = v->endsWith(int(values.getRhsContract()[0]));
   if (a.depth % kStep != 0)
     endsWell &= a.keysByInner && q->endsWith(q->columnAxis) && k->endsWith(k->columnAxis);
-  if (a.depth % kColumns || a.width % kColumns || !endsWell)
+  bool knowsHeads = !ShapedType::isDynamic(a.depth) && !ShapedType::isDynamic(a.width);
+  if (!knowsHeads || a.depth % kColumns || a.width % kColumns || !endsWell)
     return std::nullopt;
   return a;
 }

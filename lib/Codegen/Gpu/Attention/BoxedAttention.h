@@ -13,7 +13,7 @@
 namespace tcc::codegen::device {
 
 /// Attention whose operands come in boxes. Of several axes of rows (heads that share keys), tiles
-/// lie along the longest.
+/// lie along the longest, or the open one.
 struct BoxedAttention {
   AttentionForm form;
   KeyMask mask;
@@ -27,12 +27,14 @@ struct BoxedAttention {
   bool keysByInner, valuesByInner; ///< what is summed over lies side by side
 
   static constexpr unsigned tensorMaps = 3;
+  /// Lengths that only a run knows; batches may be so as well, and are -1 as these then.
+  bool isOpen() const { return rows < 0 || keyCount < 0; }
   /// Whether more is done to the products than the factor says.
   bool isEvaluated() const { return core != prim::DotOp(form.scores).getResult(); }
 };
 
 /// Null unless the template takes the launch: operands of one 16-bit float type, which the weights
-/// are rounded to; extents known; head sizes a multiple of 8.
+/// are rounded to; head sizes known, multiples of 8; of several axes of rows one open at most.
 std::optional<BoxedAttention> boxedAttention(kernel::LaunchOp launch);
 
 /// A block's queries, the keys that it looks at together, and where they lie in shared memory.

@@ -34,9 +34,9 @@ WgmmaAttentionEmitter::WgmmaAttentionEmitter(KernelFrame &f, const BoxedAttentio
       byValues{tensorType(form.scores.getLhs()).getElementType(), unsigned(attention.width)} {
   hasUpper = llvm::any_of(a.mask.bounds, [](const KeyBound &bound) { return bound.isUpper; });
   hasLower = llvm::any_of(a.mask.bounds, [](const KeyBound &bound) { return !bound.isUpper; });
-  hasTail = a.keyCount % t.keys != 0;
+  hasTail = a.keyCount < 0 || a.keyCount % t.keys != 0;
   // Without bounds, all tiles begin with the tail.
-  bool endsAlike = hasTail && a.mask.bounds.empty();
+  bool endsAlike = hasTail && a.keyCount >= 0 && a.mask.bounds.empty();
   firstKeys = endsAlike ? unsigned(llvm::alignTo(a.keyCount % t.keys, 8)) : t.keys;
 }
 
@@ -82,9 +82,9 @@ Value WgmmaAttentionEmitter::tileIn(Value round) {
 
 /// How many tiles the block has.
 Value WgmmaAttentionEmitter::rounds() {
-  int64_t tiles = a.batches * a.otherRows * int64_t(llvm::divideCeil(a.rows, t.rows));
-  Value whole = arith::DivUIOp::create(b, c(tiles), grid);
-  Value hasMore = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tileIn(whole), c(tiles));
+  Value tiles = to32(f.e.mulIndex(heads, rowTiles));
+  Value whole = arith::DivUIOp::create(b, tiles, grid);
+  Value hasMore = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tileIn(whole), tiles);
   return add(whole, arith::ExtUIOp::create(b, b.getI32Type(), hasMore));
 }
 
@@ -123,29 +123,45 @@ void WgmmaAttentionEmitter::forParts(function_ref<void()> body) {
   });
 }
 
+/// As many heads as the L2 cache holds the keys of, in groups of the same size.
+Value WgmmaAttentionEmitter::headsTogether() {
+  constexpr int64_t kCached = 40 << 20; // bytes
+  int64_t ofKey = (a.depth + a.width) * 2;
+  if (a.batches >= 0 && a.keyCount >= 0) {
+    int64_t all = a.batches * a.otherRows;
+    int64_t most = std::max<int64_t>(1, kCached / (a.keyCount * ofKey)) * a.otherRows;
+    int64_t together = llvm::divideCeil(all, llvm::divideCeil(all, most));
+    return together < all ? f.e.index(together) : heads;
+  }
+  auto larger = [&](Value x, Value y) -> Value { return arith::MaxSIOp::create(b, x, y); };
+  Value one = f.e.index(1), bytes = f.e.mulIndex(larger(keyCount, one), f.e.index(ofKey));
+  Value sharing = larger(f.e.divIndex(f.e.index(kCached), bytes), one);
+  Value most = f.e.mulIndex(sharing, f.e.index(a.otherRows));
+  auto upTo = [&](Value x, Value y) {
+    return f.e.divIndex(f.e.addIndex(x, f.e.subIndex(y, one)), y);
+  };
+  return upTo(heads, upTo(heads, most));
+}
+
 /// What a tile is. Neighbouring ones have queries of one head, so that its keys are read from
 /// memory once; but where tiles differ in the keys they see, those with the most come first, of as
 /// many heads as the L2 cache holds the keys of.
 void WgmmaAttentionEmitter::prepareTask(Value number) {
-  constexpr int64_t kCached = 40 << 20; // bytes
-  int64_t tiles = llvm::divideCeil(a.rows, t.rows), heads = a.batches * a.otherRows;
-  int64_t bytes = a.keyCount * (a.depth + a.width) * 2;
-  int64_t most = std::max<int64_t>(1, kCached / bytes) * a.otherRows;
-  int64_t together = llvm::divideCeil(heads, llvm::divideCeil(heads, most));
   Value given = toIndex(number), head, tile;
   if (hasUpper) {
-    Value group = f.e.index(0), rest = given;
-    if (together < heads) {
-      group = f.e.divIndex(given, f.e.index(together * tiles));
-      rest = f.e.remIndex(given, f.e.index(together * tiles));
+    Value together = headsTogether(), group = f.e.index(0), rest = given;
+    if (together != heads) {
+      Value tiles = f.e.mulIndex(together, rowTiles);
+      group = f.e.divIndex(given, tiles);
+      rest = f.e.remIndex(given, tiles);
     }
-    Value first = f.e.mulIndex(group, f.e.index(together));
-    Value here = f.minIndex(f.e.subIndex(f.e.index(heads), first), f.e.index(together));
-    tile = f.e.subIndex(f.e.index(tiles - 1), f.e.divIndex(rest, here));
+    Value first = f.e.mulIndex(group, together);
+    Value here = f.minIndex(f.e.subIndex(heads, first), together);
+    tile = f.e.subIndex(f.e.subIndex(rowTiles, f.e.index(1)), f.e.divIndex(rest, here));
     head = f.e.addIndex(first, f.e.remIndex(rest, here));
   } else {
-    head = f.e.divIndex(given, f.e.index(tiles));
-    tile = f.e.remIndex(given, f.e.index(tiles));
+    head = f.e.divIndex(given, rowTiles);
+    tile = f.e.remIndex(given, rowTiles);
   }
   batchNumber = f.e.divIndex(head, f.e.index(a.otherRows));
   batch = f.delinearize(batchNumber, values.batch);
@@ -157,10 +173,11 @@ void WgmmaAttentionEmitter::prepareTask(Value number) {
 
 /// Which blocks of keys the tile's queries see: the lanes of each warp look at all queries.
 void WgmmaAttentionEmitter::prepareKeys() {
-  int64_t all = llvm::divideCeil(a.keyCount, t.keys);
+  Value all = a.keyCount >= 0 ? c(llvm::divideCeil(a.keyCount, t.keys))
+                              : larger(to32(ceilDiv(keyCount, t.keys)), c(1));
   if (a.mask.bounds.empty()) {
-    lastBlock = c(all - 1);
-    blocks = c(all);
+    lastBlock = sub(all, c(1));
+    blocks = all;
     wholeFrom = c(1);
     wholeTo = blocks;
     return;
@@ -182,7 +199,7 @@ void WgmmaAttentionEmitter::prepareKeys() {
   auto div = [&](Value x) -> Value { return arith::DivUIOp::create(b, x, c(t.keys)); };
   auto roundUp = [&](Value x) { return div(add(x, c(t.keys - 1))); };
   // One block at least: what nobody sees has weights of zero.
-  Value firstBlock = smaller(div(most[0]), c(all - 1));
+  Value firstBlock = smaller(div(most[0]), sub(all, c(1)));
   lastBlock = sub(larger(roundUp(most[1]), add(firstBlock, c(1))), c(1));
   blocks = add(sub(lastBlock, firstBlock), c(1));
   Value upTo = sub(add(lastBlock, c(1)), div(most[3]));
@@ -199,6 +216,10 @@ void WgmmaAttentionEmitter::prepare() {
   warp = uniformWarp(b, tid);
   block = NVVM::BlockIdXOp::create(b, b.getI32Type());
   grid = NVVM::GridDimXOp::create(b, b.getI32Type());
+  heads = f.e.mulIndex(f.volume(values.batch), f.e.index(a.otherRows));
+  rowCount = values.rows[a.tiledAxis];
+  rowTiles = a.rows >= 0 ? f.e.index(llvm::divideCeil(a.rows, t.rows)) : ceilDiv(rowCount, t.rows);
+  keyCount = f.e.extent(form.values.getRhs(), unsigned(form.values.getRhsContract()[0]));
   f.when(equal(tid, c(0)), [&] {
     for (unsigned i = 0; i < BoxedAttention::tensorMaps; ++i)
       prefetchMap(b, tensorMap(i));
@@ -258,10 +279,18 @@ void WgmmaAttentionEmitter::fetchQueries() {
 void WgmmaAttentionEmitter::fetchKeys(const BoxOperand &box, unsigned map, bool inRows,
                                       int64_t columns, Value offset, Value firstKey, Value full) {
   int64_t boxRows = inRows ? t.keys : columns, across = inRows ? columns : t.keys;
-  expectBytes(b, full, boxRows * int64_t(llvm::alignTo(across, BoxOperand::columns)) * 2);
-  for (int64_t i = 0; i < across; i += BoxOperand::columns)
-    copyBox(b, sharedAt(add(offset, c(i * boxRows * 2))), tensorMap(map),
-            placeOf(box, map, inRows ? firstKey : c(0), inRows ? c(i) : add(firstKey, c(i))), full);
+  auto copy = [&] {
+    expectBytes(b, full, boxRows * int64_t(llvm::alignTo(across, BoxOperand::columns)) * 2);
+    for (int64_t i = 0; i < across; i += BoxOperand::columns)
+      copyBox(b, sharedAt(add(offset, c(i * boxRows * 2))), tensorMap(map),
+              placeOf(box, map, inRows ? firstKey : c(0), inRows ? c(i) : add(firstKey, c(i))),
+              full);
+  };
+  if (a.keyCount >= 0)
+    return copy();
+  // Of no keys there is nothing to wait for.
+  f.when(equal(to32(keyCount), c(0)), [&] { arriveAtBarrier(b, full); });
+  f.when(f.less(f.e.index(0), keyCount), copy);
 }
 
 void WgmmaAttentionEmitter::fetchBlock(Value turn) {
@@ -407,7 +436,7 @@ void WgmmaAttentionEmitter::computeTile() {
   // Where all keys are one turn, and the next tile's queries on their way, one group has its scores
   // before the other starts on its own: side by side both would wait for the matrix units, then
   // both for exponentials.
-  bool isOnlyTurn = a.keyCount <= t.keys && t.queryStages > 1;
+  bool isOnlyTurn = a.keyCount >= 0 && a.keyCount <= t.keys && t.queryStages > 1;
   if (isOnlyTurn)
     awaitTurn();
   Value scores = awaitChains(b, multiplyKeys(stage, firstKeys), 0);

@@ -43,6 +43,7 @@ private:
   mlir::Value rounds();
   mlir::Value tileIn(mlir::Value round);
   void prepareTile(mlir::Value round, mlir::Value tile, mlir::Value number);
+  mlir::Value headsTogether();
   void prepareTask(mlir::Value number);
   void prepareKeys();
   mlir::Value sharedAt(mlir::Value offset);
@@ -62,6 +63,9 @@ private:
     return band(shr(add(turnsBefore, turn), llvm::Log2_32(BoxedAttentionTile::stages)), 1);
   }
   mlir::Value keyAt(mlir::Value turn) { return mul(sub(lastBlock, turn), t.keys); }
+  mlir::Value ceilDiv(mlir::Value x, int64_t y) {
+    return f.e.divIndex(f.e.addIndex(x, f.e.index(y - 1)), f.e.index(y));
+  }
   mlir::Value tensorMap(unsigned which);
   void fetch();
   void fetchQueries();
@@ -82,6 +86,7 @@ private:
 
   // WgmmaSoftmax.cpp: scores, weights and results of a thread.
   void prepareThread();
+  bool fillsTiles() const { return a.rows >= 0 && a.rows % t.rows == 0; }
   llvm::SmallVector<mlir::Value> rowAxesAt(mlir::Value row);
   Coords rowCoords(mlir::Value row);
   KeyRange seenBy(mlir::Value row);
@@ -112,8 +117,9 @@ private:
   bool hasUpper, hasLower, hasTail;  ///< what hides keys: bounds, the end of the last block
   mlir::Value shared, sharedAddress; ///< aligned to 1024
   mlir::Value tid, warp, block, grid;
-  mlir::Value turnsBefore;             ///< blocks of keys before this tile
-  mlir::Value queryStage, queryParity; ///< of this tile
+  mlir::Value heads, rowTiles, rowCount, keyCount; ///< index; rowTiles: of a head
+  mlir::Value turnsBefore;                         ///< blocks of keys before this tile
+  mlir::Value queryStage, queryParity;             ///< of this tile
   mlir::Value batchNumber;
   llvm::SmallVector<mlir::Value> batch, otherRows; ///< index
   mlir::Value rowTile;                             ///< the tile's first row along the tiled axis

@@ -38,8 +38,8 @@ SmallVector<Value> WgmmaAttentionEmitter::rowAxesAt(Value row) {
 
 /// The index of a row in the score's shape, without the axis of the keys; of the last one past it.
 Coords WgmmaAttentionEmitter::rowCoords(Value row) {
-  Value last = f.e.index(a.rows - 1);
-  SmallVector<Value> at = rowAxesAt(a.rows % t.rows == 0 ? row : f.minIndex(row, last));
+  Value last = f.e.subIndex(rowCount, f.e.index(1));
+  SmallVector<Value> at = rowAxesAt(fillsTiles() ? row : f.minIndex(row, last));
   auto shape = tensorType(form.score).getShape();
   if (tensorType(form.scores.getResult()).getShape() == shape) {
     Coords coords = uniform(batch);
@@ -60,12 +60,14 @@ KeyRange WgmmaAttentionEmitter::seenBy(Value row) {
   auto i64 = [&](int64_t v) -> Value {
     return arith::ConstantOp::create(b, b.getI64IntegerAttr(v));
   };
-  KeyRange seen = emitKeyRange(f.e, a.mask.bounds, rowCoords(row), {i64(0), i64(a.keyCount)});
+  Value keys = a.keyCount >= 0 ? i64(a.keyCount)
+                               : Value(arith::IndexCastOp::create(b, b.getI64Type(), keyCount));
+  KeyRange seen = emitKeyRange(f.e, a.mask.bounds, rowCoords(row), {i64(0), keys});
   f.failed |= !seen.begin;
   if (!seen.begin)
-    return {c(0), c(a.keyCount)};
+    return {c(0), c(0)};
   auto narrow = [&](Value v) -> Value { return arith::TruncIOp::create(b, b.getI32Type(), v); };
-  return {narrow(arith::MinSIOp::create(b, seen.begin, i64(a.keyCount))),
+  return {narrow(arith::MinSIOp::create(b, seen.begin, keys)),
           narrow(arith::MaxSIOp::create(b, seen.end, i64(0)))};
 }
 
@@ -100,8 +102,9 @@ SmallVector<Value> WgmmaAttentionEmitter::coreOf(Value scores, Value firstKey) {
   if (!a.isEvaluated())
     return raw;
   // Neighbours are evaluated together where rows of keys have an even number of them.
-  unsigned lanes = a.keyCount % 2 == 0 ? 2 : 1;
-  Value last = f.e.index(a.keyCount - lanes), base = add(firstKey, mul(band(lane, 3), 2));
+  unsigned lanes = a.keyCount >= 0 && a.keyCount % 2 == 0 ? 2 : 1;
+  Value last = f.e.subIndex(keyCount, f.e.index(lanes));
+  Value base = add(firstKey, mul(band(lane, 3), 2));
   SmallVector<Value> found(count);
   f.e.setLanes(lanes);
   Coords rowAt[kRows];
@@ -145,7 +148,7 @@ SmallVector<Value> WgmmaAttentionEmitter::seenKeys(Value firstKey) {
     Value key = toIndex(add(add(firstKey, lane), c(first)));
     // The last lanes of a tile that is no multiple of a warp have keys behind it.
     if (hasTail || first + GpuArch::warp > t.keys)
-      key = f.minIndex(key, f.e.index(a.keyCount - 1));
+      key = f.minIndex(key, f.e.subIndex(keyCount, f.e.index(1)));
     Coords at = uniform(batch);
     at.resize(tensorType(form.score).getRank() - 1, Coord::uniform(f.e.index(0)));
     at.push_back(Coord::uniform(key));
@@ -350,6 +353,8 @@ WgmmaAttentionEmitter::RowScale WgmmaAttentionEmitter::finalScale(Value row, Val
 /// lane gets a block of eight columns for its pairs of four of them.
 void WgmmaAttentionEmitter::store(const State &state) {
   auto sum = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, x, y); };
+  // Of no keys the sum is 0.
+  Value hasNone = a.keyCount >= 0 ? Value() : equal(to32(keyCount), c(0));
   constexpr int64_t kBlock = 8, kLanes = 4; // columns; lanes that have a row
   bool wide = a.width % (kBlock * kLanes) == 0;
   unsigned neighbours = wide ? kBlock : 2;
@@ -370,6 +375,8 @@ void WgmmaAttentionEmitter::store(const State &state) {
       f.failed |= !finally.factor;
       if (f.failed)
         return;
+      if (hasNone)
+        finally.isNaN = finally.isNaN ? arith::OrIOp::create(b, finally.isNaN, hasNone) : hasNone;
       Value linear = f.e.index(0);
       for (auto [i, extent] : llvm::zip(rowAxesAt(rows[row]), values.rows))
         linear = f.e.addIndex(f.e.mulIndex(linear, extent), i);
@@ -390,10 +397,10 @@ void WgmmaAttentionEmitter::store(const State &state) {
       }
       f.e.setLanes(1);
     };
-    if (a.rows % t.rows == 0)
+    if (fillsTiles())
       f.e.nested(storeRow);
     else
-      f.when(f.less(rows[row], f.e.index(a.rows)), storeRow);
+      f.when(f.less(rows[row], rowCount), storeRow);
   }
 }
 

@@ -27,11 +27,18 @@ static std::pair<int, int64_t> placeInView(const ViewFactors &view, unsigned id)
   return {-1, 1};
 }
 
-/// The memory's axes, cut as the view cuts them. None where a cut leaves a remainder.
+/// The memory's axes, cut as the view cuts them; open ones, whose extent is kDynamic, are whole.
+/// None where a cut leaves a remainder.
 static std::optional<SmallVector<BoxAxis, 5>> cutAxes(const ViewFactors &view) {
   SmallVector<BoxAxis, 5> axes;
   for (auto [axis, given, begin] : llvm::enumerate(view.sourceExtents(), view.starts())) {
     int64_t left = *getConstantIntValue(given), start = begin;
+    if (ShapedType::isDynamic(left)) {
+      const auto *id = llvm::find_if(
+          view.order(), [&, axis = axis](unsigned id) { return view.factor(id).axis == axis; });
+      axes.push_back({left, 0, placeInView(view, *id).first, 1, left, static_cast<unsigned>(axis)});
+      continue;
+    }
     for (unsigned id : view.order()) {
       const ViewFactors::Factor &factor = view.factor(id);
       if (factor.axis != axis)
@@ -56,27 +63,31 @@ std::optional<BoxOperand> device::boxOperand(prim::DotOp dot, unsigned which, in
   ArrayRef<int64_t> summed = which ? dot.getRhsContract() : dot.getLhsContract();
   Value operand = dot->getOperand(which);
   auto type = tensorType(operand);
-  bool isStatic = true;
   auto extents = [&](Value v) {
-    isStatic &= tensorType(v).hasStaticShape();
     return getAsIndexOpFoldResult(v.getContext(), tensorType(v).getShape());
   };
-  auto view = ViewFactors::of(operand, extents, [](Operation *) { return true; });
+  auto isStatic = [](Value v) { return tensorType(v).hasStaticShape(); };
+  // A reshape would have to know which open extents are the same.
+  auto through = [&](Operation *op) {
+    return isa<prim::TransposeOp>(op) ||
+           (isStatic(op->getOperand(0)) && isStatic(op->getResult(0)));
+  };
+  auto view = ViewFactors::of(operand, extents, through);
   auto memory = dyn_cast<BlockArgument>(view.source());
-  if (!isStatic || !memory || prim::layoutOf(memory) || summed.size() != 1 ||
-      type.getElementTypeBitWidth() != 16 || type.getNumElements() == 0)
+  if (!memory || prim::layoutOf(memory) || summed.size() != 1 ||
+      type.getElementTypeBitWidth() != 16 || llvm::is_contained(type.getShape(), 0))
     return std::nullopt;
   std::optional<SmallVector<BoxAxis, 5>> axes = cutAxes(view);
-  if (!axes || axes->empty() || axes->size() > kRank || axes->back().extent % kPitch != 0)
+  if (!axes || axes->empty() || axes->size() > kRank || axes->back().open ||
+      axes->back().extent % kPitch != 0)
     return std::nullopt;
   int last = axes->back().of;
   if (last != rowAxis && last != summed[0])
     return std::nullopt;
-  BoxOperand box{memory, *axes, int(rowAxis), int(summed[0]), 0, 0};
+  BoxOperand box{memory, *axes, int(rowAxis), int(summed[0]), 0};
   if (last == rowAxis)
     std::swap(box.rowAxis, box.columnAxis);
   box.rows = type.getDimSize(box.rowAxis);
-  box.columnCount = type.getDimSize(box.columnAxis);
   // A matrix has one axis of memory for its rows, and one for its columns.
   auto ofAxis = [&](int axis) {
     return llvm::count_if(box.axes, [&](const BoxAxis &a) { return a.of == axis; });
@@ -84,19 +95,21 @@ std::optional<BoxOperand> device::boxOperand(prim::DotOp dot, unsigned which, in
   if (ofAxis(box.rowAxis) != 1 || ofAxis(box.columnAxis) != 1 || box.axes.back().start % kPitch)
     return std::nullopt;
   BoxAxis &outermost = box.axes.front();
-  outermost.extent = outermost.start + outermost.count;
+  if (!outermost.open)
+    outermost.extent = outermost.start + outermost.count;
   return box;
 }
 
 bool BoxOperand::endsWith(int axis) const {
-  return llvm::all_of(
-      axes, [&](const BoxAxis &a) { return a.of != axis || a.start + a.count == a.extent; });
+  return llvm::all_of(axes, [&](const BoxAxis &a) {
+    return a.of != axis || a.open || a.start + a.count == a.extent;
+  });
 }
 
-TensorMap BoxOperand::map(OpBuilder &b, unsigned boxRows) const {
+TensorMap BoxOperand::map(OpBuilder &b, unsigned boxRows, ArrayRef<OpFoldResult> extents) const {
   TensorMap map{false, memory.getArgNumber(), {}, {}};
   for (const BoxAxis &axis : axes) {
-    map.extents.push_back(b.getIndexAttr(axis.extent));
+    map.extents.push_back(axis.open ? extents[*axis.open] : b.getIndexAttr(axis.extent));
     map.box.push_back(axis.of == rowAxis ? boxRows : axis.of == columnAxis ? columns : 1);
   }
   return map;
