@@ -91,6 +91,7 @@ def rows():
         for shape in ((8, 21, 60, 60), (4, 96, 56, 56), (4, 64, 33, 35)):
             opened(f"{what}/channels/{size_name(*shape)}", f, shape, axes=[image])
     opened("batch_norm/8x64x56x56", None, (8, 64, 56, 56), axes=[BATCH], state=lambda: nn.BatchNorm2d(64).eval())
+    opened("group_norm/2x320x64x64", None, (2, 320, 64, 64), axes=[{2: "height", 3: "width"}], state=lambda: nn.GroupNorm(32, 320))
     opened("group_norm/4x64x28x28", None, (4, 64, 28, 28), axes=[BATCH], state=lambda: nn.GroupNorm(8, 64))
 
 

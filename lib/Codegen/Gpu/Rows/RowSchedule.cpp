@@ -192,6 +192,10 @@ void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
       splitRow(s, launch, -1, arch);
     constexpr unsigned kKeptOfOpen = 8; // elements of a thread
     if (length < 0 && s.split == 1) {
+      // Few rows are long, if any are: statistics of the groups of an image.
+      int64_t rows = volumeOf(space.getShape().take_front(*launch.getRows()));
+      if (rows > 0 && rows <= arch.multiprocessors)
+        s.threads = s.rowThreads = GpuArch::threads;
       s.rows = s.threads / GpuArch::warp;
       // What is read once need not be kept.
       bool once =
