@@ -107,6 +107,8 @@ def choices():
     wide("where/scalar", lambda x: torch.where(x > 0, x, 0.1), (999, 1001))
     wide("where/batch", lambda m, x: torch.where(m, x, -1e9), (8, 1, 1, 197, BOOL), (8, 12, 197, 197))
     wide("where/bool_mask_i64", lambda m, x: torch.where(m != 0, x, -1e9), (8, 1, 197, 197, I64), (8, 12, 197, 197))
+    for shape, axis in (((16, 256, 3000), 1), ((64, 27, 1024), 1), ((1000, 5000), 0)):
+        wide(f"sum/far/{'x'.join(map(str, shape))}", lambda x, a=axis: x.sum(a), shape)
     wide("masked_sum", lambda x, m: (x * m[..., None]).sum(1) / m.sum(1, keepdim=True), (32, 128, 384), (32, 128))
     wide("masked_mean_bool", lambda x, m: (x * m[..., None].float()).sum(1), (32, 128, 384), (32, 128, BOOL))
     wide("isin/16", lambda x, y: torch.isin(x, y), lambda: integers(1000, 1 << 18), lambda: integers(1000, 16))

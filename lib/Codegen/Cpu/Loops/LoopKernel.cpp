@@ -5,7 +5,8 @@
 // single points. The points of the axes behind, few, are done together and stored interleaved.
 // Where the last axis is put together from pieces, a row is done piece by piece (LoopPieces.cpp);
 // a long piece that lies in an operand as it is stored is copied (CopiedRuns.cpp). Windows of a
-// pool are taken from lines that are made of its rows before (WindowLines.cpp). Where a row joins
+// pool are taken from lines that are made of its rows before (WindowLines.cpp), sums of far rows
+// from such as groups of those have come to (RowGroups.cpp). Where a row joins
 // lines point by point and begins or ends among them, it is made of vectors of each line.
 //
 // Where the result lies over no operand, points may be done twice: the last block of rows, and the
@@ -18,6 +19,7 @@
 #include "CopiedRuns.h"
 #include "LoopPieces.h"
 #include "PastCaches.h"
+#include "RowGroups.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Analysis/InPlace.h"
@@ -31,8 +33,9 @@ namespace {
 
 class LoopEmitter {
 public:
-  LoopEmitter(KernelFrame &f, cpu::LoopScheduleAttr schedule, bool pastCaches, WindowLines *lines)
-      : f(f), windows(lines), out(f.results[0]), axis(schedule.getAxis()),
+  LoopEmitter(KernelFrame &f, cpu::LoopScheduleAttr schedule, bool pastCaches, WindowLines *lines,
+              RowGroups *groups)
+      : f(f), windows(lines), groups(groups), out(f.results[0]), axis(schedule.getAxis()),
         blockAxis(schedule.getBlockAxis()), lanes(schedule.getLanes()), chunk(schedule.getChunk()),
         blockRows(schedule.getBlockRows()), copiedPoints(schedule.getCopiedPoints()),
         shared(schedule.getShared()), pastCaches(pastCaches),
@@ -85,6 +88,7 @@ private:
 
   KernelFrame &f;
   WindowLines *windows; ///< null: each point takes its windows from memory
+  RowGroups *groups;    ///< null: each point reduces what it is made of
   const Memory &out;
   unsigned axis, blockAxis, lanes;
   int64_t chunk, blockRows;
@@ -213,10 +217,12 @@ void LoopEmitter::emitPieces(const Coords &outer, Value low, Value high) {
     return emitPhases(outer, *phases, low, high);
   if (openPieces)
     return emitOpenPieces(outer, low, high);
+  if (groups)
+    groups->fill(outer, low, high);
   if (!f.launch.getBody().getOps<prim::ReduceOp>().empty())
     return f.narrowingLoop(
         low, high, lanes, [&](Value i) { rowOfPoints(i); }, /*masksEnd=*/true,
-        mayRepeat ? getConstantIntValue(out.extents[axis]).value_or(0) : 0);
+        mayRepeat && !groups ? getConstantIntValue(out.extents[axis]).value_or(0) : 0);
   if (masked)
     return emitMaskedRow(
         f, *masked, outer, low, high, lanes, mayRepeat, [&](Value i) { rowOfPoints(i); },
@@ -408,8 +414,12 @@ bool tcc::codegen::emitLoopKernel(KernelFrame &f, cpu::LoopScheduleAttr schedule
   std::optional<WindowLines> lines;
   if (schedule.getWindowLines())
     lines.emplace(f, schedule.getChunk());
+  std::optional<RowGroups> groups;
+  if (prim::ReduceOp op = groupedRows(f.launch, f.cpu); op && schedule.getBlockRows() == 1)
+    groups.emplace(f, op, schedule.getChunk());
   auto emit = [&](bool pastCaches) {
-    LoopEmitter emitter(f, schedule, pastCaches, lines ? &*lines : nullptr);
+    LoopEmitter emitter(f, schedule, pastCaches, lines ? &*lines : nullptr,
+                        groups ? &*groups : nullptr);
     if (lines)
       return emitter.emitWithLines(f.begin, f.end);
     f.loop(f.begin, f.end, 1, [&](Value task) {

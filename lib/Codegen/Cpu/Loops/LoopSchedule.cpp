@@ -17,6 +17,7 @@
 #include "Moves.h"
 #include "OperandWalk.h"
 #include "PastCaches.h"
+#include "RowGroups.h"
 #include "tcc/Analysis/InPlace.h"
 #include "tcc/Analysis/PlanarConv.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
@@ -355,7 +356,11 @@ static kernel::Schedule scheduleOf(kernel::LaunchOp launch, int64_t joined, cons
   int64_t work = workPerPoint(launch) * innerPoints;
   bool reduces = !launch.getBody().getOps<prim::ReduceOp>().empty();
   bool isOfPlanes = llvm::any_of(launch.getBody().getOps<prim::ConvOp>(), isPlanar);
-  int64_t least = reduces ? kReducedColumns : isOfPlanes ? kPlaneColumns : 64;
+  prim::ReduceOp grouped = groupedRows(launch, cpu);
+  int64_t least = grouped      ? groupedColumns(grouped)
+                  : reduces    ? kReducedColumns
+                  : isOfPlanes ? kPlaneColumns
+                               : 64;
   int64_t chunk = std::max(least, kMostPoints / work / 64 * 64); // a multiple of the lanes
   int64_t extent = type.getDimSize(axis);
   int64_t points = ShapedType::isDynamic(extent) ? kOpenRun : std::clamp<int64_t>(extent, 1, chunk);
@@ -369,8 +374,9 @@ static kernel::Schedule scheduleOf(kernel::LaunchOp launch, int64_t joined, cons
     points = ShapedType::isDynamic(extent) ? points : std::clamp<int64_t>(extent, 1, chunk);
   }
   int64_t grain = std::max<int64_t>(1, kGrainPoints / (points * block.rows * work));
-  unsigned lanes =
-      reduces && block.rows == 1 ? reductionLanes(launch, cpu) : pointLanes(launch, cpu);
+  unsigned lanes = grouped && block.rows == 1   ? groupedLanes(grouped, cpu)
+                   : reduces && block.rows == 1 ? reductionLanes(launch, cpu)
+                                                : pointLanes(launch, cpu);
   bool windowLines = block.rows == 1 && axis + 1 == type.getRank() && !poolsOfLines(launch).empty();
   lanes = windowLines && cpu.maskedMemory ? lanesOfLine(lanes, extent) : lanesFor(lanes, extent);
   // With an open extent a whole chunk is the longest run.
