@@ -160,6 +160,21 @@ function("extents", lambda self, x: [
     F.pad(x, (0, 0, x.shape[0] - 1, 1)), x.repeat(x.shape[0], 1), torch.full((x.shape[0],), x.shape[0] / 2),
     F.avg_pool2d(x[None, None], x.shape), x.view(x.shape[0] // 1, 2, 2).flip(0), torch.cat([x, x[: x.shape[0] // 2]]),
     F.interpolate(x[None, None], size=(x.shape[0] * 2, 5), mode="bilinear")], rows(4), [(2,), (5,)])
+
+
+def own_filters(self, x, w):
+    """Each image by filters of its own, also transposed, and all by those of the first, whose window is no constant."""
+    batch, _, height, width = x.shape
+    joined, pairs = x.reshape(1, -1, height, width), w.reshape(-1, 1, *w.shape[3:])
+    template = x[0, :, : height // 2, : width // 2]
+    return [F.conv2d(joined, w.flatten(0, 1), padding=1, groups=batch), F.conv2d(joined, w[:, 0].reshape(-1, 1, 3, 2), groups=batch * 3),
+            F.conv_transpose2d(joined, w.transpose(1, 2).flatten(0, 1), stride=2, padding=(1, 0), output_padding=1, groups=batch),
+            F.conv2d(x, template[None], padding=1, stride=(1, 2)), F.conv2d(x.bfloat16(), w[0].bfloat16(), pairs[: w.shape[1], 0, 0, 0].bfloat16())]
+
+
+function("filters", own_filters, lambda batch, size: ((
+    torch.randn(batch, 3, size, size + 1, generator=random(batch, size)),
+    torch.randn(batch, 4, 3, 3, 2, generator=random(batch))), {}), [(1, 6), (4, 9)])
 function("constants", lambda self, x: [
     x * torch.tensor([1.0, 2, 3, 4]), x @ self.buffer_temporary, x + self.buffer_kept, x @ self.w.t(), x * 3.5e-3,
     self.w.sum(), self.buffer_kept + 1],

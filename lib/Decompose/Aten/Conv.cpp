@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
-#include "Decompose/Idioms/TransposedConv.h"
+#include "Decompose/Checks.h"
+#include "Decompose/Idioms/OpenConv.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -49,8 +50,8 @@ LogicalResult readPadding(AtenNode &a, Convolution &s) {
 
 FailureOr<Convolution> read(AtenNode &a, Value w, bool transposed) {
   PrimBuilder &b = a.b;
-  if (b.rank(w) < 3 || !b.type(w).hasStaticShape())
-    return a.fail("the weight must have a known shape of rank 3 or more");
+  if (b.rank(w) < 3)
+    return a.fail("the weight must have rank 3 or more");
   Convolution s;
   s.kernel.assign(b.type(w).getShape().drop_front(2).begin(), b.type(w).getShape().end());
   s.groups = a.integer("groups", 1);
@@ -76,7 +77,7 @@ LogicalResult checkShapes(AtenNode &a, Value x, Value w, const Convolution &s) {
   auto shape = b.type(w).getShape();
   auto channels = b.known(b.dim(x, 1));
   int64_t expected = s.transposed ? shape[0] : shape[1] * s.groups;
-  if (shape[0] % s.groups != 0 || (channels && *channels != expected))
+  if ((b.known(b.dim(w, 0)) && shape[0] % s.groups != 0) || (channels && *channels != expected))
     return a.fail("the channels of operand and weight do not fit");
   for (size_t i = 0; i < s.axes(); ++i) {
     auto extent = b.known(b.dim(x, i + 2));
@@ -123,9 +124,54 @@ Value transposed(PrimBuilder &b, Value x, Value w, const Convolution &s, Type t,
   return y;
 }
 
+/// By filters, or in groups, whose number or extents only a run knows.
+LogicalResult convolveOpen(AtenNode &a, Value x, Value w, bool isTransposed) {
+  PrimBuilder &b = a.b;
+  int64_t axes = b.rank(w) - 2;
+  auto stride = a.window("stride", axes, 1), dilation = a.window("dilation", axes, 1),
+       extra = a.window("output_padding", axes, 0);
+  if (failed(stride) || failed(dilation) || failed(extra))
+    return failure();
+  if (llvm::any_of(*stride, [](int64_t v) { return v < 1; }) ||
+      llvm::any_of(*dilation, [](int64_t v) { return v < 1; }))
+    return a.fail("a stride or a dilation is below 1");
+  OpenConv o{x, w, a.extent("groups", 1), *stride, *dilation, {}, {}, {}, isTransposed};
+  StringRef mode = a.text("padding");
+  auto padding = mode.empty() ? a.window("padding", axes, 0) : List(axes, 0);
+  if (failed(padding) || (!mode.empty() && mode != "valid" && mode != "same"))
+    return a.fail("unknown padding");
+  for (int64_t i = 0; i < axes; ++i) {
+    Dim low = b.dim((*padding)[i]), high = low;
+    if (mode == "same") {
+      Dim total = b.mulDims(b.subDims(b.dim(w, i + 2), b.dim(1)), b.dim((*dilation)[i]));
+      low = b.floorDivDims(total, b.dim(2));
+      high = b.subDims(total, low);
+    }
+    o.low.push_back(low);
+    o.high.push_back(high);
+    o.extra.push_back(b.dim((*extra)[i]));
+  }
+  bool unbatched = b.rank(x) == axes + 1;
+  if (unbatched)
+    o.x = b.unsqueeze(x, {0});
+  if (b.rank(o.x) != axes + 2)
+    return a.fail("the operand has rank " + llvm::Twine(b.rank(x)) + ", the weight " +
+                  llvm::Twine(b.rank(w)));
+  Value bias = a.tensor("bias");
+  Type wide = bias ? a.wide() : a.own();
+  if (bias && b.rank(bias) != 1)
+    return a.fail("the bias does not fit the channels");
+  ConvEnd end{bias ? a.cast(bias, wide) : bias, a.own()};
+  Value y = openConv(b, o, wide, end);
+  return a.give(unbatched ? b.squeeze(y, {0}) : y);
+}
+
 LogicalResult convolve(AtenNode &a, bool isTransposed) {
   PrimBuilder &b = a.b;
   Value x = a.cast(a.tensor("input"), a.own()), w = a.cast(a.tensor("weight"), a.own());
+  bool turned = a.flag("transposed", isTransposed);
+  if (b.rank(w) > 2 && isOpenConv(b, w, a.extent("groups", 1), turned))
+    return convolveOpen(a, x, w, turned);
   auto s = read(a, w, isTransposed);
   if (failed(s))
     return failure();
@@ -138,9 +184,11 @@ LogicalResult convolve(AtenNode &a, bool isTransposed) {
   Type wide = bias ? a.wide() : a.own();
   ConvEnd end;
   if (bias) {
-    int64_t filters = b.type(w).getDimSize(s->transposed ? 1 : 0) * (s->transposed ? s->groups : 1);
-    if (b.rank(bias) != 1 || b.known(b.dim(bias, 0)).value_or(filters) != filters)
+    Dim filters = s->transposed ? b.mulDims(b.dim(w, 1), b.dim(s->groups)) : b.dim(w, 0);
+    auto want = b.known(filters);
+    if (b.rank(bias) != 1 || (want && b.known(b.dim(bias, 0)).value_or(*want) != *want))
       return a.fail("the bias does not fit the channels");
+    requireSame(b, b.dim(bias, 0), filters, "the bias and the filters");
     end = {a.cast(bias, wide), a.own()};
   }
   Value y = s->transposed ? transposed(b, x, w, *s, wide, end) : direct(b, x, w, *s, wide, end);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
-#include "Decompose/Idioms/TransposedConv.h"
+#include "Decompose/Idioms/OpenConv.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Window.h"
 
@@ -26,7 +26,52 @@ LogicalResult finish(NodeContext &c, Value result, size_t bias, Type own) {
   return c.give(c.b.cast(result, own));
 }
 
+/// Whether only a run knows the extents of the kernel.
+bool isOpen(NodeContext &c) {
+  RankedTensorType t = c.b.type(c.in(1));
+  return t.getRank() > 2 && ShapedType::isDynamicShape(t.getShape().drop_front(2)) &&
+         !c.intsAttr("kernel_shape");
+}
+
+LogicalResult convolveOpen(NodeContext &c, bool transposed) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0), w = c.in(1);
+  int64_t groups = c.intAttr("group", 1), axes = b.rank(w) - 2;
+  auto list = [&](StringRef name, int64_t count, int64_t otherwise) {
+    return c.intsAttr(name).value_or(SmallVector<int64_t>(count, otherwise));
+  };
+  OpenConv o{x, w, b.dim(groups), list("strides", axes, 1), list("dilations", axes, 1)};
+  o.transposed = transposed;
+  SmallVector<int64_t> pads = list("pads", 2 * axes, 0), extra = list("output_padding", axes, 0);
+  std::string mode = c.stringAttr("auto_pad", "NOTSET");
+  if ((mode != "NOTSET" && mode != "VALID") || c.intsAttr("output_shape"))
+    return c.fail("the kernel's extents must be known");
+  auto below = [](ArrayRef<int64_t> values, int64_t least) {
+    return llvm::any_of(values, [&](int64_t v) { return v < least || v > INT32_MAX; });
+  };
+  if (b.rank(x) != axes + 2 || static_cast<int64_t>(o.strides.size()) != axes ||
+      static_cast<int64_t>(o.dilations.size()) != axes ||
+      static_cast<int64_t>(pads.size()) != 2 * axes || static_cast<int64_t>(extra.size()) != axes ||
+      below(o.strides, 1) || below(o.dilations, 1) || below(extra, 0) || groups < 1)
+    return c.fail("strides, dilations, pads or groups do not fit the operand");
+  for (int64_t i = 0; i < axes; ++i) {
+    o.low.push_back(b.dim(mode == "VALID" ? 0 : pads[i]));
+    o.high.push_back(b.dim(mode == "VALID" ? 0 : pads[i + axes]));
+    o.extra.push_back(b.dim(extra[i]));
+  }
+  Type own = b.elem(x), wide = c.has(2) ? wideType(own) : own;
+  ConvEnd end{{}, own};
+  if (c.has(2)) {
+    end.bias = b.cast(c.in(2), wide);
+    if (b.rank(end.bias) != 1)
+      return c.fail("the bias must be a vector");
+  }
+  return c.give(openConv(b, o, wide, end));
+}
+
 LogicalResult conv(NodeContext &c) {
+  if (isOpen(c))
+    return convolveOpen(c, /*transposed=*/false);
   PrimBuilder &b = c.b;
   Value x = c.in(0), w = c.in(1);
   int64_t groups = c.intAttr("group", 1);
@@ -93,6 +138,8 @@ FailureOr<SmallVector<Crop>> transposedCrops(NodeContext &c, Value x, ArrayRef<i
 }
 
 LogicalResult convTranspose(NodeContext &c) {
+  if (isOpen(c) && !isWithDynamicPads(c))
+    return convolveOpen(c, /*transposed=*/true);
   PrimBuilder &b = c.b;
   Value x = c.in(0), w = c.in(1);
   int64_t groups = c.intAttr("group", 1);

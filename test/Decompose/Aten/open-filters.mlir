@@ -1,0 +1,63 @@
+// Filters of an open number of groups are a matrix for each, those of open extents with one channel are multiplied as they
+// lie; where only their number is open they are a convolution's. What does not fit together stops the run.
+// RUN: tcc-opt %s -tcc-decompose-nodes -cse -split-input-file -verify-diagnostics | FileCheck %s
+
+// CHECK-LABEL: func @own_filters
+// CHECK-NOT: prim.conv
+// CHECK: prim.assert %{{.*}}, "the filters and their groups: extents of the operands differ"
+// CHECK: prim.assert %{{.*}}, "the channels of operand and weight: extents of the operands differ"
+// CHECK: prim.take %arg0, {{.*}} -> tensor<1x?x9x7x3xf32>
+// CHECK: prim.take {{.*}} -> tensor<1x?x7x3x7x3xf32>
+// CHECK: prim.dot {{.*}} batch [0] x [0] contract [2] x [2] : (tensor<?x49x36xf32>, tensor<?x?x36xf32>) -> tensor<?x49x?xf32>
+func.func @own_filters(%x: tensor<1x?x9x9xf32>, %w: tensor<?x4x3x3xf32>, %g: tensor<i64>) -> tensor<1x?x7x7xf32> {
+  %0 = graph.node "aten" "conv2d.default"(%x, %w, %g) {attrs = {input = #graph.operand<0>, weight = #graph.operand<1>, groups = #graph.operand<2>}} : (tensor<1x?x9x9xf32>, tensor<?x4x3x3xf32>, tensor<i64>) -> tensor<1x?x7x7xf32>
+  return %0 : tensor<1x?x7x7xf32>
+}
+
+// CHECK-LABEL: func @template
+// CHECK-NOT: prim.dot
+// CHECK: prim.assert %{{.*}}, "a convolution's kernel has no elements"
+// CHECK: prim.assert %{{.*}}, "a convolution's kernel is larger than its operand"
+// CHECK: prim.take {{.*}} -> tensor<1x4x?x?xf32>
+// CHECK: prim.reduce sum {{.*}} [3] : (tensor<1x4x?x?xf32>) -> tensor<1x4x?xf32>
+func.func @template(%x: tensor<4x?xf32>, %w: tensor<4x1x?xf32>) -> tensor<4x?xf32> {
+  %0 = graph.node "aten" "conv1d.default"(%x, %w) {attrs = {input = #graph.operand<0>, weight = #graph.operand<1>, groups = 4}} : (tensor<4x?xf32>, tensor<4x1x?xf32>) -> tensor<4x?xf32>
+  return %0 : tensor<4x?xf32>
+}
+
+// CHECK-LABEL: func @turned
+// CHECK: prim.reverse
+// CHECK: prim.pad %arg0
+// CHECK: prim.dot
+func.func @turned(%x: tensor<1x4x9xf32>, %w: tensor<4x3x?xf32>) -> tensor<1x3x?xf32> {
+  %0 = graph.node "onnx" "ConvTranspose"(%x, %w) {attrs = {strides = [2]}, version = 11 : i64} : (tensor<1x4x9xf32>, tensor<4x3x?xf32>) -> tensor<1x3x?xf32>
+  return %0 : tensor<1x3x?xf32>
+}
+
+// CHECK-LABEL: func @many_filters
+// CHECK-NOT: prim.take
+// CHECK: prim.conv %arg0, %arg1
+func.func @many_filters(%x: tensor<2x4x9x9xf32>, %w: tensor<?x4x3x3xf32>) -> tensor<2x?x7x7xf32> {
+  %0 = graph.node "aten" "conv2d.default"(%x, %w) {attrs = {input = #graph.operand<0>, weight = #graph.operand<1>}} : (tensor<2x4x9x9xf32>, tensor<?x4x3x3xf32>) -> tensor<2x?x7x7xf32>
+  return %0 : tensor<2x?x7x7xf32>
+}
+
+// -----
+
+// expected-error @+1 {{the kernel's extents must be known}}
+module {
+  func.func @as_large_as_before(%x: tensor<1x4x9xf32>, %w: tensor<3x4x?xf32>) -> tensor<1x3x9xf32> {
+    %0 = graph.node "onnx" "Conv"(%x, %w) {attrs = {auto_pad = "SAME_UPPER"}, version = 11 : i64} : (tensor<1x4x9xf32>, tensor<3x4x?xf32>) -> tensor<1x3x9xf32>
+    return %0 : tensor<1x3x9xf32>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{a stride or a dilation is below 1}}
+module {
+  func.func @without_steps(%x: tensor<1x4x9xf32>, %w: tensor<3x4x?xf32>) -> tensor<1x3x?xf32> {
+    %0 = graph.node "aten" "conv1d.default"(%x, %w) {attrs = {input = #graph.operand<0>, weight = #graph.operand<1>, stride = [0]}} : (tensor<1x4x9xf32>, tensor<3x4x?xf32>) -> tensor<1x3x?xf32>
+    return %0 : tensor<1x3x?xf32>
+  }
+}
