@@ -111,9 +111,13 @@ class BoundedIndices(ToolTest):
 class Messages(ToolTest):
     def test_storage_of_another_order_is_not_read(self):
         """as_strided sees how eager lays its operand out, which is not how it lies here."""
-        result = self.tcc(FOLDER / "turned_storage.pt2", "-o", "model.so")
-        self.assertEqual(result.code, 2)
-        self.assertIn("reads the storage of a tensor whose elements do not lie row by row", result.text)
+        order, part = "whose elements do not lie row by row", "that is part of another one"
+        for name, why in (("turned_storage", order), ("turned_open_storage", order), ("part_of_open_storage", part),
+                          ("resized_storage", order)):
+            with self.subTest(name):
+                result = self.tcc(FOLDER / f"{name}.pt2", "-o", "model.so")
+                self.assertEqual(result.code, 2)
+                self.assertIn(f"reads the storage of a tensor {why}", result.text)
 
     def test_refused_nodes_are_named_with_their_line_of_python(self):
         result = self.tcc(FOLDER / "refused.pt2", "-o", "model.so")

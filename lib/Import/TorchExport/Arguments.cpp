@@ -228,21 +228,10 @@ static bool tellsOrder(StringRef domain, StringRef target) {
 }
 
 /// Whether the elements of a tensor lie row by row, where the file says how they lie.
-static bool liesByRows(const Scope &scope, const Argument &argument) {
+static bool liesByRows(Shapes &shapes, const Scope &scope, const Argument &argument) {
   auto name = argument.kind == "as_tensor" ? referredName(*argument.value) : std::nullopt;
   auto known = name ? scope.graph.tensors.find(*name) : scope.graph.tensors.end();
-  if (known == scope.graph.tensors.end())
-    return true;
-  const TensorMeta &meta = known->getValue();
-  int64_t expected = 1;
-  for (auto [size, stride] : llvm::reverse(llvm::zip_equal(meta.sizes, meta.strides))) {
-    if (!size.value || !stride.value)
-      return true;
-    if (*size.value != 1 && *stride.value != expected)
-      return false;
-    expected *= std::max<int64_t>(*size.value, 1);
-  }
-  return true;
+  return known == scope.graph.tensors.end() || shapes.isContiguous(known->getValue());
 }
 
 llvm::Error GraphImporter::readArguments(Scope &scope, const Node &node, Draft &draft) {
@@ -273,7 +262,8 @@ llvm::Error GraphImporter::readArguments(Scope &scope, const Node &node, Draft &
       return userError("argument '" + printable(name) + "' is there twice");
     draft.attrs.push_back(b.getNamedAttr(name, *attr));
     if (name == "A" && tellsOrder(draft.domain, draft.target))
-      draft.attrs.push_back(b.getNamedAttr("by_rows", b.getBoolAttr(liesByRows(scope, input.arg))));
+      draft.attrs.push_back(
+          b.getNamedAttr("by_rows", b.getBoolAttr(liesByRows(shapes, scope, input.arg))));
   }
   return llvm::Error::success();
 }

@@ -171,31 +171,26 @@ llvm::Error GraphImporter::importNodes(Scope &scope) {
   return llvm::Error::success();
 }
 
-/// as_strided reads the storage of its operand; here that has its elements row by row from the
-/// first.
-static llvm::Error checkStorage(const Scope &scope, const Node &node) {
+/// as_strided and resize read the storage of their operand; here that has its elements row by row
+/// from the first.
+static llvm::Error checkStorage(Shapes &shapes, const Scope &scope, const Node &node) {
   const TensorMeta *meta = nullptr;
   bool saysOffset = false;
   for (const NamedArgument &input : node.inputs) {
     auto name = input.arg.kind == "as_tensor" ? referredName(*input.arg.value) : std::nullopt;
-    auto known =
-        name && input.name == "self" ? scope.graph.tensors.find(*name) : scope.graph.tensors.end();
+    auto known = name && (input.name == "self" || input.name == "a")
+                     ? scope.graph.tensors.find(*name)
+                     : scope.graph.tensors.end();
     if (known != scope.graph.tensors.end())
       meta = &known->getValue();
     saysOffset |= input.name == "storage_offset" && input.arg.kind != "as_none";
   }
   if (!meta)
     return llvm::Error::success();
-  int64_t expected = 1;
-  for (auto [size, stride] : llvm::reverse(llvm::zip_equal(meta->sizes, meta->strides))) {
-    if (!size.value || !stride.value)
-      return llvm::Error::success();
-    if (*size.value != 1 && *stride.value != expected)
-      return userError("reads the storage of a tensor whose elements do not lie row by row: call "
-                       ".contiguous() on it first");
-    expected *= std::max<int64_t>(*size.value, 1);
-  }
-  if (saysOffset && meta->offset.value.value_or(0) != 0)
+  if (!shapes.isContiguous(*meta))
+    return userError("reads the storage of a tensor whose elements do not lie row by row: call "
+                     ".contiguous() on it first");
+  if (saysOffset && meta->offset.value != 0)
     return userError("reads the storage of a tensor that is part of another one: call .clone() on "
                      "it first");
   return llvm::Error::success();
@@ -227,8 +222,8 @@ llvm::Error GraphImporter::importNode(Scope &scope, const Node &node) {
     return error;
   if (scope.autocast && domain == "aten")
     castOperands(draft);
-  if (domain == "aten" && op.starts_with("as_strided"))
-    if (llvm::Error error = checkStorage(scope, node))
+  if (op.starts_with("as_strided") || op.starts_with("resize"))
+    if (llvm::Error error = checkStorage(shapes, scope, node))
       return error;
   if (domain == "aten" && op == "_batch_norm_with_update")
     return importNorm(scope, draft);

@@ -206,8 +206,8 @@ bool Shapes::isContiguous(const TensorMeta &meta) {
     int64_t expected = 1;
     for (size_t i = meta.sizes.size(); i-- > 0;) {
       auto extent = trial(meta.sizes[i], seed), stride = trial(meta.strides[i], seed);
-      if (!extent || !stride || (*extent != 1 && *stride != expected) ||
-          llvm::MulOverflow(expected, *extent, expected))
+      if (!extent || !stride || (*extent > 1 && *stride != expected) ||
+          llvm::MulOverflow(expected, std::max<int64_t>(*extent, 1), expected))
         return false;
     }
   }

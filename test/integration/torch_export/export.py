@@ -147,6 +147,25 @@ class TurnedStorage(nn.Module):
         return torch.as_strided(x.t(), (2, 2), (1, 2))
 
 
+class PartOfStorage(nn.Module):
+    def forward(self, x):
+        return torch.as_strided(x[-2:], (2, 2), (3, 1), 1)
+
+
+class ResizedStorage(nn.Module):
+    def forward(self, x):
+        return x.clone().t().resize_as_(x[:2, :2])
+
+
+def export_storages(folder):
+    """What reads a storage, of known and of open extents."""
+    rows = ({0: torch.export.Dim.AUTO},)
+    for name, model, dims in (("turned_storage", TurnedStorage(), None), ("turned_open_storage", TurnedStorage(), rows),
+                              ("part_of_open_storage", PartOfStorage(), rows), ("resized_storage", ResizedStorage(), None)):
+        program = torch.export.export(model, (torch.randn(4, 3),), dynamic_shapes=dims)
+        save(program, os.path.join(folder, name + ".pt2"))
+
+
 class Doubled(nn.Module):
     def forward(self, x, y):
         return torch.cat([x, x]) + y
@@ -365,7 +384,7 @@ def tensors(result):
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
     export_refused(os.path.join(folder, "refused.pt2"))
-    torch.export.save(torch.export.export(TurnedStorage(), (torch.randn(3, 4),)), os.path.join(folder, "turned_storage.pt2"))
+    export_storages(folder)
     export_doubled(os.path.join(folder, "doubled.pt2"))
     export_guarded(os.path.join(folder, "guarded.pt2"))
     export_scaled(os.path.join(folder, "scaled.pt2"))
