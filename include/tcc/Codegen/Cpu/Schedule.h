@@ -104,6 +104,11 @@ struct ContractionSchedule {
 unsigned panelsBeside(const CpuTarget &cpu, const ContractionSchedule &schedule,
                       bool grouped = false);
 
+/// Whether all tiles of a task are multiplied by a panel before the next one comes: what of a task
+/// stays in L2 is the inner loop, which are its panels otherwise.
+bool goesPanelByPanel(const CpuTarget &cpu, PanelLayout b, const ContractionSchedule &schedule,
+                      int64_t k, unsigned accBits);
+
 /// A 3x3 convolution in tiles of 2x2 outputs; an unknown number of tiles is -1.
 struct WinogradShape {
   int64_t tiles = -1, channels = 1, filters = 1;

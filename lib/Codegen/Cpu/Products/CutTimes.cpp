@@ -1,7 +1,7 @@
 //===- CutTimes.cpp - How long a product cut into tasks takes -------------===//
 #include "CutTimes.h"
 #include "tcc/Dialect/Cpu/Winograd.h"
-#include <cmath>
+#include <algorithm>
 
 namespace tcc::codegen {
 
@@ -19,12 +19,19 @@ static double idleFactor(double tasks) {
 
 double ProductProblem::time(int64_t taskTiles, int64_t taskPanels) const {
   constexpr double bytesPerCycle = 20;
+  // Each tile's rows are streams that end before hardware fetches them well; panels are one stream.
+  constexpr double priceOfFarRows = 4;
+  if (taskTiles * taskPanels > mostSums)
+    return HUGE_VAL;
   double taskRows = std::ceil(tiles / taskTiles), taskColumns = std::ceil(panels / taskPanels);
   double tasks = entries * taskRows * taskColumns;
   // A task's panels of B stay in L2 across the tiles of a task, or come again for each.
-  bool resident = taskPanels * bPanelBytes <= l2Bytes / 2;
-  double bytes =
-      aTileBytes * tiles * taskColumns + bPanelBytes * panels * (resident ? taskRows : tiles);
+  double taskRowBytes = taskTiles * aTileBytes, taskPanelBytes = taskPanels * bPanelBytes;
+  bool byPanel = keepsRows && staysPanelByPanel(taskRowBytes, taskPanelBytes, l2Bytes);
+  bool resident = byPanel || taskPanelBytes <= l2Bytes / 2;
+  double priceOfRows = keepsRows && tiles * aTileBytes > l2Bytes ? priceOfFarRows : 1;
+  double bytes = priceOfRows * aTileBytes * tiles * taskColumns +
+                 bPanelBytes * panels * (resident ? taskRows : tiles);
   double copies = aTileCopyCycles * tiles * taskColumns + bPanelCopyCycles * panels * taskRows;
   double entry = tiles * panels * tileCycles + bytes / bytesPerCycle + copies;
   return idleFactor(tasks) * entries * entry + tasks * cyclesPerTask;
@@ -42,6 +49,20 @@ double WinogradProblem::time(int64_t taskTiles, int64_t taskPanels) const {
   double bytes = panels * panelBytes * (resident ? 1 : taskRows);
   double work = input + output + products + bytes / bytesPerCycle;
   return idleFactor(tasks) * work + tasks * cyclesPerTask;
+}
+
+bool mayKeepRows(const CpuTarget &cpu, PanelLayout b, const ContractionSchedule &schedule) {
+  constexpr unsigned manyRegisters = 32;
+  return cpu.vectorRegisters < manyRegisters && b == PanelLayout::Packed && !schedule.matrixTiles &&
+         schedule.a == OperandAccess::InPlace && !schedule.packsB();
+}
+
+bool goesPanelByPanel(const CpuTarget &cpu, PanelLayout b, const ContractionSchedule &schedule,
+                      int64_t k, unsigned accBits) {
+  double stepBytes = double(schedule.kBlock ? std::min(k, schedule.kBlock) : k) * accBits / 8;
+  return mayKeepRows(cpu, b, schedule) &&
+         staysPanelByPanel(stepBytes * schedule.rows * schedule.tilesPerTask,
+                           stepBytes * schedule.panelWidth() * schedule.panelsPerTask, cpu.l2Bytes);
 }
 
 } // namespace tcc::codegen

@@ -368,6 +368,9 @@ cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSched
     problem.bPanelCopyCycles = double(k) * schedule.vectors * copyCycles;
   if (schedule.kBlock && shape.b == PanelLayout::Packed)
     problem.l2Bytes *= double(k) / schedule.kBlock; // only a block of a panel at a time
+  problem.keepsRows = shape.m > 0 && !shape.group && mayKeepRows(cpu, shape.b, schedule);
+  if (problem.keepsRows && schedule.kBlock) // all sums of a task are kept
+    problem.mostSums = mostTiles;
   llvm::SmallVector<ContractionSchedule> ranked;
   for (const Cut &cut : bestCuts(problem, mostTiles, mostPanels)) {
     schedule.tilesPerTask = cut.tiles;

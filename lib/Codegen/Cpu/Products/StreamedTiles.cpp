@@ -47,7 +47,9 @@ void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &bl
     source.soon = soon;
     source.stepBytes = bytes;
   }
-  Index next = cutsK ? block.length : k.mul(panelRows(), k.constant(spec.schedule.panelsPerTask));
+  Index next = k.mul(panelRows(), k.constant(byPanel ? 1 : spec.schedule.panelsPerTask));
+  if (cutsK && !byPanel)
+    next = block.length;
   Index number = k.sub(tile, firstTile);
   if (fetching < tiles)
     number = k.rem(number, k.constant(fetching));

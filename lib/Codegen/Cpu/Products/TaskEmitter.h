@@ -23,6 +23,9 @@ struct Tiling {
 
 Tiling cutTiles(KernelBuilder &k, const ContractionSpec &spec);
 
+/// Whether panels are the loop around a task's tiles (goesPanelByPanel).
+bool staysByPanel(KernelBuilder &k, const ContractionSpec &spec, const RowFeed &feed);
+
 /// How many tasks that are neighbours a thread does as one, at most: along one of both.
 struct JoinedTasks {
   int64_t rows = 1, columns = 1;
@@ -119,6 +122,7 @@ private:
   mlir::Value packedPanels;
   int64_t held = 1; ///< tiles whose results wait in the buffer before they are stored
   bool copiesB = spec.schedule.packsB(); ///< in the code that is written now
+  bool byPanel = staysByPanel(k, spec, feed);
   bool dots = spec.bLayout == PanelLayout::Transposed && !copiesB; ///< lanes are neighbours in k
 };
 

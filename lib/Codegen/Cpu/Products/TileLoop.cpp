@@ -13,6 +13,8 @@
 //         epilogue(accs), or keep the partial sums
 //   [epilogue of the whole task]             if k was cut
 //
+// Where the task's rows of A stay in L2 and its panels do not, panels are the outer loop.
+//
 // Rows: M is cut into tiles that differ by at most one row, so a known M needs two
 // kernels at most and no tile is much smaller than the others. An unknown M has
 // full tiles and one remainder, computed by the smallest of a few tiles that holds
@@ -177,6 +179,10 @@ void TaskEmitter::emitTiles(const KBlock &block) {
   }
   if (unsigned panels = panelsOfTile(); panels > 1)
     return emitWideTile(firstTile, panels, block);
+  if (byPanel)
+    return forPanels([&](Index panel, bool full) {
+      forTiles([&](Index tile) { emitTile(tile, panel, full, block); });
+    });
   forTiles([&](Index tile) {
     if (spec.schedule.matrixTiles)
       return emitMatrixTile(tile, block);

@@ -17,6 +17,13 @@ void emitTileTask(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, 
     releaseMatrixTiles(k);
 }
 
+bool staysByPanel(KernelBuilder &k, const ContractionSpec &spec, const RowFeed &feed) {
+  return !spec.integers && spec.groups == 1 && !feed.writesRows() && k.known(spec.m) &&
+         k.known(spec.k) &&
+         goesPanelByPanel(spec.cpu, spec.bLayout, spec.schedule, *k.known(spec.k),
+                          spec.acc.getIntOrFloatBitWidth());
+}
+
 /// Rows of B in place have short runs where there is a task for each of a few threads: tasks beside
 /// each other make them long. Tasks below each other copy the same panels, or read blocks of the
 /// same weights.
@@ -28,7 +35,7 @@ static JoinedTasks joinedTasks(KernelBuilder &k, const ContractionSpec &spec, co
   bool cutsK = !k.isKnown(tiling.kBlocks, 1);
   int64_t columns = schedule.panelsPerTask * schedule.panelWidth();
   bool rereads = feed.mayBeFew() && cutsK && spec.bLayout == PanelLayout::Packed &&
-                 !spec.integers && !schedule.matrixTiles;
+                 !spec.integers && !schedule.matrixTiles && !staysByPanel(k, spec, feed);
   if ((schedule.packsB() || rereads) && !k.isKnown(tiling.taskRows, 1)) {
     int64_t bytes = spec.acc.getIntOrFloatBitWidth() / 8;
     int64_t sums = schedule.tilesPerTask * tiling.rows * columns * bytes;
