@@ -233,3 +233,29 @@ func.func @gathered_axes(%x: tensor<5x6x7xf32>, %w: tensor<5x7x9xf32>, %c: tenso
   %3 = prim.dot %one, %w batch [] x [] contract [0, 2] x [0, 1] : (tensor<5x1x7xf32>, tensor<5x7x9xf32>) -> tensor<1x9xf32>
   return %0, %1, %2, %3 : tensor<6x9xf32>, tensor<5x6x4x2xf32>, tensor<6x9xf32>, tensor<1x9xf32>
 }
+
+// Nothing multiplies bf16 or f16 there: they are widened once, filters too, and a filter of one point is weights by pixels then.
+// CHECK-LABEL: func @narrow
+// CHECK-DAG: prim.cast %arg0 : (tensor<1x8x10x10xbf16>) -> tensor<1x8x10x10xf32>
+// CHECK-DAG: prim.cast %{{.*}} : (tensor<64x8x3x3xbf16>) -> tensor<64x8x3x3xf32>
+// CHECK: prim.conv {{.*}} : (tensor<1x8x10x10xf32>, tensor<64x8x3x3xf32>) -> tensor<1x64x10x10xf32>
+// CHECK: prim.dot {{.*}} : (tensor<2x8xf32>, tensor<8x100xf32>) -> tensor<2x100xf32>
+// CHECK: prim.cast {{.*}}f32>) -> tensor<{{.*}}xf16>
+func.func @narrow(%x: tensor<1x8x10x10xbf16>, %y: tensor<1x8x10x10xf16>) -> (tensor<1x64x10x10xf32>, tensor<1x2x10x10xf16>) {
+  %w = prim.weight "narrow.w" : tensor<64x8x3x3xbf16>
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x10x10xbf16>, tensor<64x8x3x3xbf16>) -> tensor<1x64x10x10xf32>
+  %u = prim.weight "narrow.u" : tensor<2x8x1x1xf16>
+  %1 = prim.conv %y, %u sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x8x10x10xf16>, tensor<2x8x1x1xf16>) -> tensor<1x2x10x10xf16>
+  return %0, %1 : tensor<1x64x10x10xf32>, tensor<1x2x10x10xf16>
+}
+
+// Of few pixels reading the filters is the most, which wide ones are more of; operands of two types stay.
+// CHECK-LABEL: func @few_pixels
+// CHECK-NOT: prim.cast
+// CHECK: return
+func.func @few_pixels(%x: tensor<1x8x5x5xbf16>, %y: tensor<1x8x10x10xf32>) -> (tensor<1x64x5x5xf32>, tensor<1x64x10x10xf32>) {
+  %w = prim.weight "few.w" : tensor<64x8x3x3xbf16>
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x5x5xbf16>, tensor<64x8x3x3xbf16>) -> tensor<1x64x5x5xf32>
+  %1 = prim.conv %y, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x10x10xf32>, tensor<64x8x3x3xbf16>) -> tensor<1x64x10x10xf32>
+  return %0, %1 : tensor<1x64x5x5xf32>, tensor<1x64x10x10xf32>
+}

@@ -234,6 +234,8 @@ std::optional<double> planeTileCycles(const CpuTarget &cpu, prim::ConvOp op) {
 
 static bool comesAtRunTime(Value filters) {
   Operation *from = filters.getDefiningOp();
+  if (auto cast = dyn_cast_or_null<prim::CastOp>(from)) // which is folded
+    from = cast.getX().getDefiningOp();
   return !from || !prim::has<prim::ModelConstant>(from);
 }
 

@@ -12,6 +12,9 @@
 //   of that kind (FewFilters.h).
 // - A matrix across what is summed, and axes that no template takes as they lie (ProductAxes.h).
 //
+// Both are looked for among products of wide floats. Convolutions of narrow ones that no
+// instruction multiplies are made such first: each number would be widened whenever it is read.
+//
 //===----------------------------------------------------------------------===//
 #include "../Planes.h"
 #include "FewFilters.h"
@@ -211,6 +214,35 @@ static void multiplyPlanes(prim::ConvOp op) {
   followProduct(product, planes, flatSizes, sizes);
 }
 
+/// `op` in f32 of narrow floats, which are widened where they are stored.
+static prim::ConvOp widened(prim::ConvOp op) {
+  OpBuilder b(op);
+  auto wide = cast<prim::ConvOp>(b.clone(*op));
+  b.setInsertionPoint(wide);
+  for (OpOperand *operand : {&wide.getXMutable(), &wide.getWMutable()}) {
+    RankedTensorType type = tensorType(operand->get()).clone(b.getF32Type());
+    operand->set(prim::CastOp::create(b, op.getLoc(), type, operand->get()));
+  }
+  wide.getResult().setType(tensorType(op.getResult()).clone(b.getF32Type()));
+  return wide;
+}
+
+/// Whether nothing multiplies narrow floats, so that each would be widened whenever it is read, by
+/// tap and by register tile, and there are pixels enough for more bytes of weights to be no matter.
+static bool widensOperands(prim::ConvOp op, const CpuTarget &cpu) {
+  constexpr double kFewPixels = 32;
+  Type x = tensorType(op.getX()).getElementType();
+  RankedTensorType y = tensorType(op.getResult());
+  bool isAlone = x.isF16() || (x.isBF16() && !cpu.bfloatTiles && bfloatSteps(cpu).size == 1);
+  bool sumsWide = y.getElementType().isF32() || y.getElementType() == x;
+  if (!isAlone || tensorType(op.getW()).getElementType() != x || !sumsWide || op.getChannelsLast())
+    return false;
+  double pixels = typicalElements(y.getShape().drop_front(2));
+  if (!y.isDynamicDim(0))
+    pixels *= double(y.getDimSize(0));
+  return pixels >= kFewPixels;
+}
+
 /// A convolution of bf16 that pairs of channels are no help for, of few channels in each group: in
 /// planes of f32, if those are faster.
 static void widenForPlanes(prim::ConvOp op, const CpuTarget &cpu) {
@@ -218,14 +250,7 @@ static void widenForPlanes(prim::ConvOp op, const CpuTarget &cpu) {
   if (cpu.bfloatTiles || !w.getElementType().isBF16() || op.getChannelsLast() ||
       !tensorType(op.getResult()).getElementType().isF32())
     return;
-  OpBuilder b(op);
-  auto widened = [&](Value v) -> Value {
-    return prim::CastOp::create(b, op.getLoc(), tensorType(v).clone(b.getF32Type()), v);
-  };
-  auto wide = cast<prim::ConvOp>(b.clone(*op));
-  b.setInsertionPoint(wide);
-  wide.getXMutable().assign(widened(op.getX()));
-  wide.getWMutable().assign(widened(op.getW()));
+  prim::ConvOp wide = widened(op);
   if (prefersPlaneTiles(cpu, wide, bfloatSteps(cpu).size) && staysPlanar(op, cpu)) {
     wide->setAttr(kInPlanes, UnitAttr::get(op.getContext()));
     op.replaceAllUsesWith(wide.getResult());
@@ -281,7 +306,19 @@ static void leaveLinesOut(prim::ConvOp op) {
 void OrientProductsPass::runOnOperation() {
   SmallVector<prim::ConvOp> convolutions;
   SmallVector<prim::DotOp> products;
-  SmallVector<prim::ConvOp> fewFilters;
+  SmallVector<prim::ConvOp> fewFilters, narrowAlone;
+  getOperation().walk([&](prim::ConvOp op) {
+    if (widensOperands(op, *cpu))
+      narrowAlone.push_back(op);
+  });
+  for (prim::ConvOp op : narrowAlone) {
+    OpBuilder b(op);
+    Value sums = widened(op).getResult();
+    if (auto type = tensorType(op.getResult()); sums.getType() != type)
+      sums = prim::CastOp::create(b, op.getLoc(), type, sums);
+    op.replaceAllUsesWith(sums);
+    op.erase();
+  }
   getOperation().walk([&](prim::ConvOp op) {
     if (hasFewFilters(op, *cpu) && staysPlanar(op, *cpu))
       fewFilters.push_back(op);

@@ -31,7 +31,8 @@ PlaneRun codegen::planeRun(KernelBuilder &k, const PlaneConv &conv, const PlaneC
     run.columns = equalParts(k, output[2], constant(mostColumns));
     run.lineStride = k.add(run.columns, constant(beside));
     Index byCopies = k.sub(k.floorDiv(constant(copied), run.lineStride), constant(below));
-    Index bySums = k.add(k.floorDiv(k.sub(constant(sums), run.columns), run.lineStride), constant(1));
+    Index bySums =
+        k.add(k.floorDiv(k.sub(constant(sums), run.columns), run.lineStride), constant(1));
     // Blocks, so that threads have some, of a few vectors at least.
     Index others = k.max(k.mul(k.mul(images, groups), output[0]), constant(1));
     Index forThreads = k.max(k.ceilDiv(output[1], k.ceilDiv(constant(kFewTasks), others)),
