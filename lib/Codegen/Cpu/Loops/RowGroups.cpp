@@ -29,6 +29,7 @@ static bool isStoredInPlace(Value v) {
 prim::ReduceOp tcc::codegen::groupedRows(kernel::LaunchOp launch, const CpuTarget &cpu) {
   constexpr unsigned kManyRegisters = 32; // which hold runs as long as those of groups
   constexpr int64_t kFewestRows = 2 * kTogether, kLeastRowBytes = 2048, kMostOperators = 8;
+  constexpr int64_t kFar = 4; // times L2, from where rows come slowly enough
   Block &body = launch.getBody().front();
   auto reductions = body.getOps<prim::ReduceOp>();
   if (cpu.vectorRegisters >= kManyRegisters || !llvm::hasSingleElement(reductions))
@@ -47,7 +48,7 @@ prim::ReduceOp tcc::codegen::groupedRows(kernel::LaunchOp launch, const CpuTarge
     if (auto argument = dyn_cast<RankedTensorType>(v.getType());
         argument && argument.hasStaticShape())
       bytes = std::max(bytes, tensorBytes(argument));
-  if (operators > kMostOperators || bytes <= cpu.l2Bytes || op.getAxes().size() != 1 ||
+  if (operators > kMostOperators || bytes <= kFar * cpu.l2Bytes || op.getAxes().size() != 1 ||
       !type.hasStaticShape() || type.getElementType().isInteger(1))
     return nullptr;
   int64_t axis = op.getAxes().front();
@@ -61,7 +62,7 @@ prim::ReduceOp tcc::codegen::groupedRows(kernel::LaunchOp launch, const CpuTarge
 }
 
 unsigned tcc::codegen::groupedLanes(prim::ReduceOp op, const CpuTarget &cpu) {
-  constexpr unsigned kVectors = 2, kLeastBits = 32;
+  constexpr unsigned kVectors = 2, kLeastBits = 8;
   Type element = computeType(tensorType(op.getX()).getElementType());
   return kVectors * cpu.lanes(std::max(kLeastBits, element.getIntOrFloatBitWidth()));
 }

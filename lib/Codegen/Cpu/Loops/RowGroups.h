@@ -4,8 +4,8 @@
 
 namespace tcc::codegen {
 
-/// The reduction of a kernel of points whose rows are read in groups: across rows that L2 does not
-/// hold, of what registers alone cannot hide memory for. Null: there is none.
+/// The reduction of a kernel of points whose rows are read in groups: across rows that come from
+/// far beyond L2. Null: there is none.
 prim::ReduceOp groupedRows(kernel::LaunchOp launch, const CpuTarget &cpu);
 
 /// Lanes of a vector of such rows, and columns of a task.
