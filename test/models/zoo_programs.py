@@ -169,7 +169,7 @@ def own_filters(self, x, w):
     template = x[0, :, : height // 2, : width // 2]
     return [F.conv2d(joined, w.flatten(0, 1), padding=1, groups=batch), F.conv2d(joined, w[:, 0].reshape(-1, 1, 3, 2), groups=batch * 3),
             F.conv_transpose2d(joined, w.transpose(1, 2).flatten(0, 1), stride=2, padding=(1, 0), output_padding=1, groups=batch),
-            F.conv2d(x, template[None], padding=1, stride=(1, 2)), F.conv2d(x.bfloat16(), w[0].bfloat16(), pairs[: w.shape[1], 0, 0, 0].bfloat16())]
+            F.conv2d(x, template[None], padding=1, stride=(1, 2)), F.conv2d(x, w[0], pairs[: w.shape[1], 0, 0, 0])]
 
 
 function("filters", own_filters, lambda batch, size: ((
