@@ -48,7 +48,8 @@ Value surrounded(PrimBuilder &b, Value x, ArrayRef<Dim> low, ArrayRef<Dim> high,
 Value windows(PrimBuilder &b, Value x, int64_t axis, Dim size, int64_t stride, int64_t dilation) {
   Dim extent = b.dim(x, axis), span = spanOf(b, size, dilation);
   b.check(b.compareDims(Cmp::sge, size, b.dim(1)), "a convolution's kernel has no elements");
-  b.check(b.compareDims(Cmp::sge, extent, span), "a convolution's kernel is larger than its operand");
+  b.check(b.compareDims(Cmp::sge, extent, span),
+          "a convolution's kernel is larger than its operand");
   if (b.known(size) == 1 && stride == 1)
     return b.unsqueeze(x, {axis + 1});
   Dim count = windowsIn(b, extent, span, b.dim(stride));
@@ -119,7 +120,8 @@ Value tcc::openConv(PrimBuilder &b, const OpenConv &o, Type elementType, const C
                  ? b.dim(1)
                  : wholeQuotient(b, weights[0], o.groups, "the filters and their groups");
   Dim channels = o.transposed ? each : weights[1], filters = o.transposed ? weights[1] : each;
-  requireSame(b, b.dim(o.x, 1), b.mulDims(channels, o.groups), "the channels of operand and weight");
+  requireSame(b, b.dim(o.x, 1), b.mulDims(channels, o.groups),
+              "the channels of operand and weight");
   Dims split = {o.groups, each, weights[1]};
   split.append(kernel);
   Value w = b.reshape(o.weight, split), x;
