@@ -139,12 +139,26 @@ private:
   std::vector<Tensor> inputs, wanted; ///< `wanted`: the outputs of the model's own choice
   std::vector<DType> outputTypes;
   unsigned builds = 0;
+  std::optional<DType> between;   ///< what values between kernels are rounded to
   std::optional<double> shortest; ///< seconds of a measurement
   std::string firstFailure;       ///< why the model's own choice could not be measured
   std::string notTaken;           ///< why the model takes no seeded inputs
 };
 
 } // namespace
+
+/// The coarsest float that a value of `module` has, or `asked` if that is coarser.
+static std::optional<DType> roundedTo(mlir::ModuleOp module, std::optional<DType> asked) {
+  std::optional<DType> found = asked;
+  module.walk([&](Operation *op) {
+    for (mlir::Type type : op->getResultTypes())
+      if (auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type))
+        if (std::optional<DType> held = prim::dtypeOf(tensor.getElementType()))
+          if ((*held == DType::F16 && !found) || *held == DType::BF16)
+            found = held;
+  });
+  return found;
+}
 
 Error Tuner::findLayouts() {
   auto first = hooks.load([&](Operation *contraction, ArrayRef<prim::StorageLayout> candidates) {
@@ -156,6 +170,7 @@ Error Tuner::findLayouts() {
   if (!first)
     return first.takeError();
   loaded = std::move(*first);
+  between = roundedTo(*loaded.module, hooks.between);
   return Error::success();
 }
 
@@ -261,7 +276,7 @@ Expected<double> Tuner::buildAndMeasure(Model &candidate, ScheduleChooser choose
   auto found = measure(library, inputs, outputTypes, turn);
   if (!found)
     return found.takeError();
-  Allowance allowed = hooks.between ? Allowance::between(*hooks.between) : Allowance();
+  Allowance allowed = between ? Allowance::between(*between) : Allowance();
   for (auto [got, want] : zip_equal(found->outputs, wanted))
     if (Agreement agreement = compare(got, want, allowed); !agreement.agrees)
       return createStringError("its outputs differ: " + agreement.worst);

@@ -140,6 +140,23 @@ class Tuning(ToolTest):
                       self.tune("long", "--tune-budget", "100"))
         self.assertIn("nothing left to tune", self.tune("again"))
 
+    def test_candidates_in_bf16_may_round_apart(self):
+        """What one schedule rounds up, another rounds down, and the next kernels amplify it."""
+        rng = np.random.default_rng(3)
+        bf16 = TensorProto.BFLOAT16
+        weights = [helper.make_tensor(name, bf16, shape, rng.standard_normal(shape).astype(np.float32) / 8)
+                   for name, shape in (("up", (64, 256)), ("down", (256, 64)), ("keys", (64, 300)),
+                                       ("values", (300, 64)))]
+        nodes = [helper.make_node("MatMul", ["x", "up"], ["wide"]), helper.make_node("Tanh", ["wide"], ["active"]),
+                 helper.make_node("MatMul", ["active", "down"], ["narrow"]),
+                 helper.make_node("Add", ["x", "narrow"], ["a"]),
+                 helper.make_node("MatMul", ["a", "keys"], ["scores"]), helper.make_node("Softmax", ["scores"], ["p"]),
+                 helper.make_node("MatMul", ["p", "values"], ["y"])]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", bf16, [128, 64])],
+                                  [helper.make_tensor_value_info("y", bf16, [128, 64])], weights)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), self.work / "m.onnx")
+        self.assertNotIn("is dropped", self.tune("narrow", "--tune-budget", "40", "--logs", "+tuning"))
+
     def test_no_record(self):
         run = self.tcc("m.onnx", "--tuning", "none.jsonl", "-o", "m.so")
         self.assertEqual(run.code, 2)
