@@ -416,6 +416,33 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
       all, [&](const ScheduleChoice &choice) { return choice.attr(launch.getContext()); });
 }
 
+void device::keepNear(SmallVectorImpl<RankedChoice> &ranked) {
+  constexpr double kNear = 1.4;
+  constexpr size_t kMost = 8;
+  const auto *far = llvm::find_if(
+      ranked, [&](const RankedChoice &way) { return way.cost > kNear * ranked.front().cost; });
+  ranked.truncate(std::min(kMost, size_t(far - ranked.begin())));
+}
+
+SmallVector<Schedule> device::otherSchedulesFor(kernel::LaunchOp launch, const GpuArch &arch,
+                                                ArrayRef<Schedule> own) {
+  auto by = [&](Form form) {
+    return llvm::any_of(own, [&](Schedule s) { return s.getForm() == form; });
+  };
+  ScheduleChoice start;
+  start.indexBits = own.front().getIndexBits();
+  SmallVector<RankedChoice> ways;
+  if (by(Form::Wgmma))
+    ways = otherWgmmas(start, launch, arch);
+  if (by(Form::WgmmaAttention))
+    ways = otherAttentions(start, launch, arch);
+  SmallVector<Schedule> others;
+  for (const RankedChoice &way : ways)
+    if (Schedule s = way.choice.attr(launch.getContext()); !llvm::is_contained(own, s))
+      others.push_back(s);
+  return others;
+}
+
 Schedule device::chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch, bool tf32) {
   return schedulesFor(launch, arch, tf32).front();
 }

@@ -47,6 +47,23 @@ struct ScheduleChoice {
   }
 };
 
+/// And what it should take.
+struct RankedChoice {
+  ScheduleChoice choice;
+  double cost;
+};
+
+/// Puts `way` behind those that cost no more.
+template <typename Way> void insertByCost(llvm::SmallVectorImpl<Way> &ranked, const Way &way) {
+  ranked.insert(
+      llvm::upper_bound(ranked, way, [](const Way &a, const Way &b) { return a.cost < b.cost; }),
+      way);
+}
+
+/// Of ways by one template, the best first: those that measuring may find to be better, since
+/// estimates are off by some tenths.
+void keepNear(llvm::SmallVectorImpl<RankedChoice> &ranked);
+
 /// Neighbouring points of a thread: 16 bytes of the narrowest large operand, if rows of
 /// `space` can be cut so.
 unsigned lanesFor(kernel::LaunchOp launch, mlir::RankedTensorType space);
@@ -91,6 +108,12 @@ void scheduleProducts(llvm::SmallVector<ScheduleChoice> &all, kernel::LaunchOp l
 /// none does. `start`: nothing is chosen yet.
 double scheduleWgmmas(llvm::SmallVector<ScheduleChoice> &all, const ScheduleChoice &start,
                       kernel::LaunchOp launch, const GpuArch &arch, bool tf32);
+/// Ways that the templates for wgmma have beside their best, for a launch that one of them takes.
+llvm::SmallVector<RankedChoice> otherWgmmas(const ScheduleChoice &start, kernel::LaunchOp launch,
+                                            const GpuArch &arch);
+/// The same of the template for attention by wgmma.
+llvm::SmallVector<RankedChoice> otherAttentions(const ScheduleChoice &start,
+                                                kernel::LaunchOp launch, const GpuArch &arch);
 /// Whether nobody writes the right operand of a product while a model runs: it is a weight.
 bool multipliesWeights(kernel::LaunchOp launch, mlir::Operation *product);
 

@@ -54,12 +54,15 @@ SmallVector<kernel::Schedule> codegen::GpuScheduleModel::candidates(kernel::Laun
   }
   if (asked == Asked::Best)
     return all;
-  for (auto [i, own] : llvm::enumerate(choices))
-    for (device::Schedule other : ArrayRef(own).drop_front()) {
+  for (auto [i, own] : llvm::enumerate(choices)) {
+    SmallVector<device::Schedule> others(ArrayRef(own).drop_front());
+    llvm::append_range(others, device::otherSchedulesFor(launch, *target.codes[i].arch, own));
+    for (device::Schedule other : others) {
       SmallVector<tcc::gpu::ScheduleAttr> schedules(best);
       schedules[i] = other;
       all.push_back(tcc::gpu::SchedulesAttr::get(context, archs, schedules));
     }
+  }
   return all;
 }
 

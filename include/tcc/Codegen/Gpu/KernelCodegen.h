@@ -41,6 +41,11 @@ Schedule chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch, bool tf32 
 llvm::SmallVector<Schedule> schedulesFor(kernel::LaunchOp launch, const GpuArch &arch,
                                          bool tf32 = false);
 
+/// More ways of the templates for wgmma, where one of these takes the launch, which measuring may
+/// find to be better than `own`: what schedulesFor gives.
+llvm::SmallVector<Schedule> otherSchedulesFor(kernel::LaunchOp launch, const GpuArch &arch,
+                                              llvm::ArrayRef<Schedule> own);
+
 /// A schedule for runs of a product of open rows that have few of them.
 struct FewRows {
   Schedule schedule;

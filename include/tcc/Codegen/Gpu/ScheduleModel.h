@@ -32,7 +32,7 @@ public:
   bool storesTwice(kernel::LaunchOp launch) const override;
   llvm::SmallVector<TimePart> timeParts(kernel::LaunchOp launch) const override;
   std::optional<CrossingTimes> crossingTimes() const override;
-  int64_t version() const override { return 9; }
+  int64_t version() const override { return 10; }
 
 private:
   GpuTarget target;

@@ -17,15 +17,6 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-namespace {
-
-struct RankedChoice {
-  ScheduleChoice choice;
-  double cost;
-};
-
-} // namespace
-
 /// Registers of a thread, as far as they are known before ptxas: sums of both products, and
 /// queries that stay.
 static unsigned registersOf(const AttentionTile &t, const MatrixAttention &a) {
@@ -376,4 +367,25 @@ SmallVector<FewRows> device::scheduleFewQueries(kernel::LaunchOp launch, Schedul
     return {};
   int64_t rows = kTiles * int64_t(arch.multiprocessors) * few->choice.rows / kOf;
   return {{few->choice.attr(launch.getContext()), rows * attention->width}};
+}
+
+SmallVector<RankedChoice> device::otherAttentions(const ScheduleChoice &start,
+                                                  kernel::LaunchOp launch, const GpuArch &arch) {
+  constexpr unsigned kStep = 16, kMostKeys = 256;
+  std::optional<BoxedAttention> given = boxedAttention(launch);
+  SmallVector<RankedChoice> all;
+  if (!given)
+    return all;
+  BoxedAttention attention = typical(*given);
+  auto keys = unsigned(std::min<int64_t>(kMostKeys, llvm::alignTo(attention.keyCount, kStep)));
+  for (unsigned groups : {1, 2})
+    for (unsigned most = kStep; most <= keys; most += kStep)
+      for (unsigned queryStages : {1, 2}) {
+        BoxedAttentionTile tile(attention, groups * BoxedAttentionTile::groupRows, most,
+                                queryStages, groups);
+        if (auto found = wgmmaChoice(start, attention, tile, arch))
+          insertByCost(all, *found);
+      }
+  keepNear(all);
+  return all;
 }

@@ -1,25 +1,19 @@
 //===- WgmmaSchedule.cpp - How a product is cut for wgmma -----------------===//
 //
 // The models behind schedules of the two templates for the matrix units of sm_90a: tile after tile
-// (WgmmaKernel.cpp), and one tile a block (WgmmaTileKernel.cpp). Estimates are in cycles of a
-// multiprocessor; they rank tiles, and the two templates where both take a product.
+// (WgmmaKernel.cpp), and one tile a block (WgmmaTileKernel.cpp, WgmmaTileSchedule.cpp). Estimates
+// are in cycles of a multiprocessor; they rank tiles, and the two templates where both take a
+// product. What they rank next is what tuning measures.
 //
 //===----------------------------------------------------------------------===//
+#include "WgmmaSchedule.h"
 #include "../SharedKernels.h"
-#include "WgmmaTile.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
-
-/// Cycles of the matrix units for a step of 128 rows and 128 bytes of k, which costs as much as
-/// `fixed` columns beside its own.
-static double wgmmaStep(unsigned columns, double fixed) {
-  constexpr double kCycles = 4; // of a column
-  return (columns + fixed) * kCycles;
-}
 
 /// Whether what follows a product reads more than a bias or two: something of the result's size.
 static bool readsMuch(kernel::LaunchOp launch, const MatrixProduct &product) {
@@ -173,186 +167,66 @@ double WgmmaCosts::beside(WgmmaShape shape, unsigned columns, double fixed) cons
   return waves * steps * step * (shape.rows > 128 ? kTall : 1) + end;
 }
 
-/// The tile whose waves over the machine take least: a wide one does more with what it
-/// fetches, a narrow one leaves fewer multiprocessors idle in the last wave. `shapes`: of which one
-/// is taken. Gives what ranks it among tiles of the template, and against other templates.
-static std::pair<double, double> scheduleWgmma(ScheduleChoice &s, kernel::LaunchOp launch,
-                                               const MatrixProduct &product,
-                                               ArrayRef<WgmmaShape> shapes, int64_t rows,
-                                               const GpuArch &arch) {
-  constexpr double kWindow = 64;  // columns
-  constexpr double kStart = 3500; // cycles
-  WgmmaCosts costs(launch, product, rows, arch);
-  double least = 0;
-  WgmmaShape best{};
-  for (WgmmaShape shape : shapes)
-    for (unsigned columns : {256, 192, 160, 128, 96, 64}) {
-      if (!costs.takes(shape, columns))
-        continue;
-      double cost =
-          product.window ? costs.beside(shape, columns, kWindow) : costs.of(shape, columns);
-      if (least == 0 || cost < least) {
-        least = cost;
-        best = shape;
-        s.columns = columns;
-      }
-    }
-  if (least == 0)
-    return {0, 0};
-  auto tile = MatrixTile::fit(best.rows, s.columns, best.consumers, best.sharers, product,
-                              arch.sharedBytes);
-  s.form = Form::Wgmma;
-  s.rows = best.rows;
-  s.threads = tile.threads();
-  s.rowThreads = best.isAlone() ? 128 : 0;
-  s.mostBlocks = arch.multiprocessors;
-  s.sharedBytes = tile.sharedBytes();
-  if (multipliesWeights(launch, product.op))
-    s.kept = std::min<int64_t>(tile.stages, product.steps());
-  if (product.window)
-    return {least, least + kStart};
-  return {least, costs.cycles(best, s.columns, /*behind=*/false)};
-}
-
-/// Stages of a tile's block if `together` of them share a multiprocessor, those that the tile has
-/// if it has any; 0: they do not fit.
-static unsigned stagesOf(WgmmaTile tile, int64_t steps, int64_t together, const GpuArch &arch) {
-  constexpr int64_t kMost = 8, kOfSystem = 1024; // bytes of each block
-  constexpr int64_t kOthers = 64;                // registers of a thread beside its sums
-  constexpr int64_t kOfTurned = 96;
-  int64_t threads = tile.threads(),
-          registers = int64_t(tile.instructionColumns()) / 2 + (tile.turned ? kOfTurned : kOthers);
-  bool fits = together * threads <= 2048 && together * threads * registers <= GpuArch::registers;
-  int64_t bytes = (arch.sharedBytes + kOfSystem) / together - kOfSystem;
-  if (!tile.stages) {
-    tile.stages = std::min(kMost, steps);
-    while (tile.stages > 1 && tile.sharedBytes() > bytes)
-      --tile.stages;
-  }
-  return fits && tile.sharedBytes() <= bytes ? tile.stages : 0;
-}
-
 namespace {
 
-/// Measured on an H200: bytes a cycle from L2 to one multiprocessor and to all, and out of another
-/// block's shared memory; cycles of a block beside that, alone and where one follows another, of
-/// meeting, of a step's latency, and of what a thread finishes at once; columns that a step costs
-/// beside its own. Clusters leave multiprocessors idle that they do not divide: of 132, 96 ran in
-/// clusters of four at once, and 120 did not.
-struct TileConstants {
-  double one, all, other, start, next, meeting, latency, unit, fixed;
-
-  static TileConstants of(const MatrixProduct &product) {
-    // Those of products were fitted to 279 times of 35 of 64 to 2048 rows, from L2 and with weights
-    // from memory; of windows, and of products in the other order, they are older.
-    if (product.window || product.turned)
-      return {60, 6500, 12, 4400, 6000, 500, 900, 300, 64};
-    return {69, 8700, 4.9, 3450, 2700, 220, 1850, 75, 49};
-  }
+/// One of the ways to cut a product, and what ranks it among those of the template.
+struct RankedShape {
+  double cost;
+  WgmmaShape shape;
+  unsigned columns;
 };
 
 } // namespace
 
-/// What a tile costs in each block of `split`, and the schedule for it; 0 where it does not fit.
-/// `onceBytes`: of operands that come from memory, where one tile reads what no other one does. A
-/// tile with stages is that of a kernel that is there.
-static double wgmmaTileCost(ScheduleChoice &s, const TileConstants &k, WgmmaTile tile,
-                            int64_t split, int64_t tiles, int64_t allSteps, int64_t onceBytes,
-                            const GpuArch &arch) {
-  constexpr double kMemory = 0.87, kClock = 1.8e9; // of the rate that a GPU is said to have
-  int64_t steps = llvm::divideCeil(allSteps, split), blocks = tiles * split;
-  int64_t usable = split > 1 ? int64_t(arch.multiprocessors) * 3 / 4 : arch.multiprocessors;
-  int64_t each = llvm::divideCeil(blocks, usable), together = std::min<int64_t>(each, 8);
-  unsigned given = tile.stages;
-  for (; together > 0; --together) {
-    tile.stages = given;
-    if ((tile.stages = stagesOf(tile, steps, together, arch)) >= std::min<int64_t>(steps, 3))
-      break;
-  }
-  if (together == 0)
-    return 0;
-  double waves = double(llvm::divideCeil(each, together));
-  double bytes = double(steps * tile.stageBytes());
-  double sums = double(tile.rows * tile.columns) * 4 * double(split - 1) / double(split);
-  double multiply = double(each * steps) * wgmmaStep(tile.instructionColumns(), k.fixed) *
-                    tile.groups() * WgmmaTile::groupRows / 128;
-  double fetch = std::max({double(each) * bytes / k.one, double(blocks) * bytes / k.all, multiply,
-                           waves * k.latency * double(steps) / tile.stages,
-                           double(onceBytes) / (kMemory * double(arch.bytesPerSecond) / kClock)});
-  double finish = double(each) * k.unit * tile.columns / (16 * double(split));
-  double meet = split > 1 ? double(each) * sums / k.other + waves * k.meeting : 0;
-  s.rows = tile.rows;
-  s.columns = tile.columns;
-  s.vectors = tile.stages;
-  s.threads = tile.threads();
-  s.split = split;
-  s.sharedBytes = tile.sharedBytes();
-  return k.start + (waves - 1) * k.next + fetch + meet + finish;
+/// The tiles of these shapes that the template takes, those whose waves over the machine take least
+/// first: a wide one does more with what it fetches, a narrow one leaves fewer multiprocessors idle
+/// in the last wave.
+static SmallVector<RankedShape> rankShapes(const WgmmaCosts &costs, const MatrixProduct &product,
+                                           ArrayRef<WgmmaShape> shapes) {
+  constexpr double kWindow = 64; // columns
+  SmallVector<RankedShape> ranked;
+  for (WgmmaShape shape : shapes)
+    for (unsigned columns : {256, 192, 160, 128, 96, 64})
+      if (costs.takes(shape, columns))
+        insertByCost(ranked, RankedShape{product.window ? costs.beside(shape, columns, kWindow)
+                                                        : costs.of(shape, columns),
+                                         shape, columns});
+  return ranked;
 }
 
-/// Of few rows each tile has weights of its own, and no cut of them comes sooner than memory gives
-/// them. 64 x 4096 x 4096 took 15.3 us in tiles of 64 x 40, and 17.2 in 64 x 128 and clusters of
-/// three, which read less out of L2 (H100; the weights alone are 11.6).
-static int64_t onceBytes(const MatrixProduct &product, int64_t rows) {
-  return rows <= WgmmaTile::groupRows && !product.window
-             ? product.columns * product.steps() * MatrixTile::depth * 2
-             : 0;
-}
-
-/// One tile a block: the less the tiles of a matrix read, the fewer there are; blocks that share
-/// them pay for reading each other's sums.
-static double scheduleWgmmaTile(ScheduleChoice &s, const MatrixProduct &product, int64_t rows,
-                                const GpuArch &arch) {
-  constexpr int64_t kCluster = 8, kOpen = 4096; // blocks; rows
+static ScheduleChoice wgmmaChoice(ScheduleChoice s, kernel::LaunchOp launch,
+                                  const MatrixProduct &product, WgmmaShape shape, unsigned columns,
+                                  const GpuArch &arch) {
+  auto tile = MatrixTile::fit(shape.rows, columns, shape.consumers, shape.sharers, product,
+                              arch.sharedBytes);
   s.form = Form::Wgmma;
-  double least = 0;
-  if (rows < 0 && !product.turned)
-    return least;
-  bool bytes = product.instruction(64).sum().isInteger(32), open = rows < 0;
-  if (open)
-    rows = kOpen;
-  auto tilesOf = [&](unsigned height, unsigned columns) {
-    return product.tilesDown(rows, height) * int64_t(llvm::divideCeil(product.columns, columns));
-  };
-  // Windows that keep half of the machine busy have long sums, and no time to meet.
-  bool shares = !open && (!product.window || 2 * tilesOf(64, 128) < arch.multiprocessors);
-  int64_t once = onceBytes(product, rows);
-  TileConstants constants = TileConstants::of(product);
-  auto consider = [&](unsigned height, unsigned columns) {
-    // Measured: 104 columns took as long as 128, or longer.
-    bool whole = columns <= (product.window ? 64 : 96) || columns % 32 == 0;
-    if (!whole || !product.fitsRows(height) || (product.window && !product.window->fits(columns)))
-      return;
-    for (int64_t split = 1; split <= std::min(shares ? kCluster : 1, product.steps()); ++split) {
-      ScheduleChoice choice = s;
-      int64_t steps = llvm::divideCeil(product.steps(), split);
-      if ((split - 1) * steps >= product.steps())
-        continue; // a block would have none
-      double cost = wgmmaTileCost(choice, constants, {height, columns, 0, product.turned}, split,
-                                  tilesOf(height, columns), product.steps(), once, arch);
-      if (cost == 0 || (least != 0 && cost >= least))
-        continue;
-      least = cost;
-      s = choice;
-    }
-  };
-  if (product.turned) {
-    // Of many tiles of short sums most is what becomes of the sums: 12 of 512 x 64 x 512 took 8.3
-    // us by mma.sync and 13.2 so, 32 of 127 x 200 x 768, seven steps, 14.0 and 17.4 (H200).
-    constexpr int64_t kShort = 4, kShortOfBatch = 8; // steps
-    if (product.steps() < (product.matrixRows ? kShortOfBatch : kShort) &&
-        tilesOf(128, 128) > arch.multiprocessors)
-      return 0;
-    for (unsigned height : {16, 32, 64, 96, 128, 192, 256})
-      for (unsigned columns : {64, 128})
-        consider(height, columns);
-    return least;
-  }
-  for (unsigned height : {64, 128})
-    for (unsigned columns = 16; columns <= 128; columns += bytes ? 16 : 8)
-      if (product.rightByColumns || columns % MatrixTile::sliceColumns == 0)
-        consider(height, columns);
-  return least;
+  s.rows = shape.rows;
+  s.columns = columns;
+  s.threads = tile.threads();
+  s.rowThreads = shape.isAlone() ? 128 : 0;
+  s.mostBlocks = arch.multiprocessors;
+  s.sharedBytes = tile.sharedBytes();
+  if (multipliesWeights(launch, product.op))
+    s.kept = std::min<int64_t>(tile.stages, product.steps());
+  return s;
+}
+
+/// The best of these tiles. Gives what ranks it among those of the template, and against other
+/// templates; zeros where the template takes none.
+static std::pair<double, double> scheduleWgmma(ScheduleChoice &s, kernel::LaunchOp launch,
+                                               const MatrixProduct &product,
+                                               ArrayRef<WgmmaShape> shapes, int64_t rows,
+                                               const GpuArch &arch) {
+  constexpr double kStart = 3500; // cycles
+  WgmmaCosts costs(launch, product, rows, arch);
+  SmallVector<RankedShape> ranked = rankShapes(costs, product, shapes);
+  if (ranked.empty())
+    return {0, 0};
+  const RankedShape &best = ranked.front();
+  s = wgmmaChoice(s, launch, product, best.shape, best.columns, arch);
+  if (product.window)
+    return {best.cost, best.cost + kStart};
+  return {best.cost, costs.cycles(best.shape, best.columns, /*behind=*/false)};
 }
 
 /// Rows of a product's matrix; -1: not known.
@@ -374,6 +248,27 @@ static bool isFew(const ScheduleChoice &tile, int64_t rows, const MatrixProduct 
   return tilesOf(tile, rows, product) * tile.split <= kTilesEach * arch.multiprocessors;
 }
 
+/// Warp groups that share each tile, and that have tiles of their own in turns.
+constexpr WgmmaShape kShared[] = {{128, 2, 2}, {192, 3, 3}}, kAlone[] = {{128, 2, 1}, {192, 2, 1}};
+
+/// A block has the first weights of its tile before it waits for the launch before.
+static void keepWeights(ScheduleChoice &tile, kernel::LaunchOp launch,
+                        const MatrixProduct &product) {
+  if (multipliesWeights(launch, product.op))
+    tile.kept = std::min<int64_t>(tile.vectors, llvm::divideCeil(product.steps(), tile.split));
+}
+
+/// The best tile of one block, and what it costs; 0 where there is none.
+static double scheduleWgmmaTile(ScheduleChoice &s, kernel::LaunchOp launch,
+                                const MatrixProduct &product, int64_t rows, const GpuArch &arch) {
+  SmallVector<RankedChoice> ranked = rankWgmmaTiles(s, product, rows, arch);
+  if (ranked.empty())
+    return 0;
+  s = ranked.front().choice;
+  keepWeights(s, launch, product);
+  return ranked.front().cost;
+}
+
 /// The templates for wgmma that take so many rows of a product, best first, and what that costs.
 static double rankWgmmas(SmallVector<ScheduleChoice> &all, const ScheduleChoice &start,
                          kernel::LaunchOp launch, const MatrixProduct &operands, int64_t rows,
@@ -382,8 +277,6 @@ static double rankWgmmas(SmallVector<ScheduleChoice> &all, const ScheduleChoice 
   ScheduleChoice persistent = start, alone = start, tile = start;
   double persistentCost = 0, aloneCost = 0, against = 0;
   if (copied) {
-    constexpr WgmmaShape kShared[] = {{128, 2, 2}, {192, 3, 3}},
-                         kAlone[] = {{128, 2, 1}, {192, 2, 1}};
     double aloneAgainst = 0;
     std::tie(persistentCost, against) =
         scheduleWgmma(persistent, launch, *copied, kShared, rows, arch);
@@ -391,9 +284,7 @@ static double rankWgmmas(SmallVector<ScheduleChoice> &all, const ScheduleChoice 
     if (aloneAgainst)
       against = std::min(against, aloneAgainst);
   }
-  double tileCost = scheduleWgmmaTile(tile, operands, rows, arch);
-  if (tileCost && multipliesWeights(launch, operands.op))
-    tile.kept = std::min<int64_t>(tile.vectors, llvm::divideCeil(operands.steps(), tile.split));
+  double tileCost = scheduleWgmmaTile(tile, launch, operands, rows, arch);
   if (persistentCost)
     all.push_back(persistent);
   if (aloneCost)
@@ -414,6 +305,29 @@ double device::scheduleWgmmas(SmallVector<ScheduleChoice> &all, const ScheduleCh
   return rankWgmmas(all, start, launch, *operands, rowsOf(*operands), arch);
 }
 
+SmallVector<RankedChoice> device::otherWgmmas(const ScheduleChoice &start, kernel::LaunchOp launch,
+                                              const GpuArch &arch) {
+  std::optional<MatrixProduct> operands = matrixOperands(launch), copied = matrixProduct(launch);
+  SmallVector<RankedChoice> all;
+  if (!operands)
+    return all;
+  int64_t rows = rowsOf(*operands);
+  if (copied) {
+    SmallVector<WgmmaShape> shapes(std::begin(kShared), std::end(kShared));
+    llvm::append_range(shapes, kAlone);
+    for (const RankedShape &way :
+         rankShapes(WgmmaCosts(launch, *copied, rows, arch), *copied, shapes))
+      all.push_back({wgmmaChoice(start, launch, *copied, way.shape, way.columns, arch), way.cost});
+  }
+  keepNear(all);
+  SmallVector<RankedChoice> tiles = rankWgmmaTiles(start, *operands, rows, arch);
+  for (RankedChoice &tile : tiles)
+    keepWeights(tile.choice, launch, *operands);
+  keepNear(tiles);
+  llvm::append_range(all, tiles);
+  return all;
+}
+
 /// Tiles for few of the open rows of a product whose columns are multiplied by them: the best for
 /// some numbers, up to which they are taken.
 static SmallVector<FewRows> scheduleFewTurned(kernel::LaunchOp launch, const MatrixProduct &product,
@@ -422,8 +336,10 @@ static SmallVector<FewRows> scheduleFewTurned(kernel::LaunchOp launch, const Mat
   SmallVector<std::pair<ScheduleChoice, int64_t>> choices;
   for (int64_t rows : kTypical) {
     ScheduleChoice &few = choices.emplace_back(ScheduleChoice(), rows).first;
-    if (scheduleWgmmaTile(few, product, rows, arch) == 0)
+    SmallVector<RankedChoice> ranked = rankWgmmaTiles(few, product, rows, arch);
+    if (ranked.empty())
       return {};
+    few = ranked.front().choice;
     few.indexBits = many.getIndexBits();
   }
   return schedulesByRows(choices, product.columns, many);
@@ -452,12 +368,8 @@ static SmallVector<FewRows> scheduleFewWgmma(kernel::LaunchOp launch, const Matr
       way.cost = costsAt(rows).cycles(WgmmaShape::of(kernel), kernel.columns, /*behind=*/false);
       return way;
     }
-    ScheduleChoice again = kernel;
     if (isFew(kernel, rows, product, arch))
-      way.cost = wgmmaTileCost(again, TileConstants::of(product),
-                               {kernel.rows, kernel.columns, kernel.vectors, false}, kernel.split,
-                               tilesOf(kernel, rows, product), product.steps(),
-                               onceBytes(product, rows), arch);
+      way.cost = costOfWgmmaTile(kernel, product, rows, arch);
     return way;
   };
   shareKernels(ways, many, kWorse, kKernels, costAt);
