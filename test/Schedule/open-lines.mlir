@@ -22,6 +22,25 @@ func.func @stack(%x: tensor<?x?x9xf32> {graph.name = "x"}, %y: tensor<?x?x9xf32>
 
 // -----
 
+// Sizes that nothing asks for change nothing.
+// CHECK-LABEL: @unasked
+// CHECK: {schedule = #cpu.loop_schedule<{{.*}}, axis = 1, {{.*}}, joined_axes = 2>}
+func.func @unasked(%x: tensor<?x4xf32> {graph.name = "x"}, %y: tensor<?x4xf32> {graph.name = "y"}) -> (tensor<?x2x4xf32> {graph.name = "z"}) {
+  %n = prim.dim %x, 0 : tensor<?x4xf32>
+  %z = kernel.launch loop "concat" ins(%x, %n, %y : tensor<?x4xf32>, index, tensor<?x4xf32>) sizes(%n) {
+  ^bb0(%a: tensor<?x4xf32>, %m: index, %b: tensor<?x4xf32>):
+    %0 = prim.dim %a, 0 : tensor<?x4xf32>
+    %1 = prim.reshape %a sizes(%m) : (tensor<?x4xf32>) -> tensor<?x1x4xf32>
+    %2 = prim.dim %b, 0 : tensor<?x4xf32>
+    %3 = prim.reshape %b sizes(%m) : (tensor<?x4xf32>) -> tensor<?x1x4xf32>
+    %4 = prim.concat %1, %3 axis 1 : (tensor<?x1x4xf32>, tensor<?x1x4xf32>) -> tensor<?x2x4xf32>
+    kernel.yield %4 : tensor<?x2x4xf32>
+  } -> tensor<?x2x4xf32>
+  return %z : tensor<?x2x4xf32>
+}
+
+// -----
+
 // Not where an operand is computed, nor where it is put there in two shapes.
 // CHECK-LABEL: @computed
 // CHECK-NOT: joined_axes

@@ -115,7 +115,7 @@ static bool isPartOf(prim::ConcatOp concat, prim::SliceOp slice) {
 enum class PieceOp { Part, Seen, Size, None };
 
 /// `sizes`: the operators found to give nothing but sizes of what is seen in another shape, behind
-/// which this one stands.
+/// which this one stands; those that nothing asks for are such too.
 static PieceOp pieceOp(prim::ConcatOp concat, Operation &op,
                        const llvm::SmallPtrSetImpl<Operation *> &sizes) {
   if (auto slice = dyn_cast<prim::SliceOp>(op))
@@ -132,7 +132,7 @@ static PieceOp pieceOp(prim::ConcatOp concat, Operation &op,
                ? PieceOp::Seen
                : PieceOp::None;
   }
-  bool isSize = isPure(&op) && op.getNumRegions() == 0 && !op.use_empty() &&
+  bool isSize = isPure(&op) && op.getNumRegions() == 0 &&
                 llvm::all_of(op.getResultTypes(), [](Type t) { return t.isIndex(); }) &&
                 llvm::all_of(op.getUsers(), [&](Operation *user) { return sizes.contains(user); });
   return isSize ? PieceOp::Size : PieceOp::None;
