@@ -15,9 +15,9 @@ func.func @points(%x: tensor<?x?xf32>, %n: index, %m: index) {
   return
 }
 
-// Few rows, of which a run has as many, have all threads of a block each; more rows fill the machine.
+// Few rows, of which a run has as many, have all threads of a block each, or a warp of one; more rows fill the machine.
 // CHECK-LABEL: @few
-// CHECK: form = row, threads = 1024, vectors = 4, row_threads = 1024, kept = 8, rows = 32
+// CHECK: form = row, threads = 1024, vectors = 4, row_threads = 1024, kept = 8, rows = 1
 func.func @few(%x: tensor<132x?xf32>, %m: index) {
   %0 = kernel.launch row[1] "sub" ins(%x, %m : tensor<132x?xf32>, index) sizes(%m) {
   ^bb0(%a: tensor<132x?xf32>, %k: index):
@@ -38,5 +38,42 @@ func.func @more(%x: tensor<133x?xf32>, %m: index) {
     %d = prim.sub %a, %c : (tensor<133x?xf32>, tensor<133x?xf32>) -> tensor<133x?xf32>
     kernel.yield %d : tensor<133x?xf32>
   } -> tensor<133x?xf32>
+  return
+}
+
+// Extents that say how large views are, and a number that fills a tensor, leave indices words where the results are small enough.
+// CHECK-LABEL: @groups
+// CHECK: #kernel.by_size<small = #gpu.schedules<sm_90a = <form = row, {{.*}}, index_bits = 32>>, below = {{[0-9]+}}, large = #gpu.schedules<sm_90a = <form = row, threads = 1024, {{[^<]*}}rows = 1>>>
+func.func @groups(%x: tensor<2x8x?x?xf32>, %count: f32, %n: index, %m: index) {
+  %0 = kernel.launch row[2] "div" ins(%x, %count : tensor<2x8x?x?xf32>, f32) sizes(%n, %m) {
+  ^bb0(%a: tensor<2x8x?x?xf32>, %c: f32):
+    %h = prim.dim %a, 2 : tensor<2x8x?x?xf32>
+    %w = prim.dim %a, 3 : tensor<2x8x?x?xf32>
+    %r = prim.reshape %a sizes(%h, %w) : (tensor<2x8x?x?xf32>) -> tensor<2x2x4x?x?xf32>
+    %s = prim.reduce sum %r [2, 3, 4] : (tensor<2x2x4x?x?xf32>) -> tensor<2x2xf32>
+    %t = prim.from_elements %c, %c, %c, %c : (f32, f32, f32, f32) -> tensor<2x2xf32>
+    %d = prim.div %s, %t : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %e = prim.broadcast %d axes [0, 1] sizes(%h, %w) : (tensor<2x2xf32>) -> tensor<2x2x4x?x?xf32>
+    %y = prim.sub %r, %e : (tensor<2x2x4x?x?xf32>, tensor<2x2x4x?x?xf32>) -> tensor<2x2x4x?x?xf32>
+    kernel.yield %y : tensor<2x2x4x?x?xf32>
+  } -> tensor<2x2x4x?x?xf32>
+  return
+}
+// What else is computed from an extent may be too large for a word.
+// CHECK-LABEL: @computed
+// CHECK: schedule = #gpu.schedules<sm_90a = <form = row, {{[^<]*}}rows = 1>>}
+func.func @computed(%x: tensor<4x?xf32>, %n: index) {
+  %0 = kernel.launch row[1] "mul" ins(%x : tensor<4x?xf32>) sizes(%n) {
+  ^bb0(%a: tensor<4x?xf32>):
+    %h = prim.dim %a, 1 : tensor<4x?xf32>
+    %i = prim.from_elements %h : (index) -> tensor<i64>
+    %k = prim.mul %i, %i : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    %f = prim.cast %k : (tensor<i64>) -> tensor<f32>
+    %b = prim.broadcast %f axes [] sizes(%h) : (tensor<f32>) -> tensor<4x?xf32>
+    %s = prim.reduce sum %a [1] : (tensor<4x?xf32>) -> tensor<4xf32>
+    %e = prim.broadcast %s axes [0] sizes(%h) : (tensor<4xf32>) -> tensor<4x?xf32>
+    %y = prim.mul %b, %e : (tensor<4x?xf32>, tensor<4x?xf32>) -> tensor<4x?xf32>
+    kernel.yield %y : tensor<4x?xf32>
+  } -> tensor<4x?xf32>
   return
 }

@@ -159,6 +159,27 @@ class SimulatedDevice(ToolTest):
             y, = self.outputs(path, {"x": x}, "--arch", "sim")
             np.testing.assert_allclose(y, x @ w, rtol=1e-4, atol=1e-4)
 
+    def test_open_groups(self):
+        """Groups of channels of open images are walked along three axes, by a warp or a block, kept or not."""
+        random = np.random.default_rng(5)
+        scale, bias = random.standard_normal((2, 12)).astype(np.float32)
+        path = self.write(helper.make_model(helper.make_graph(
+            [helper.make_node("GroupNormalization", ["x", "scale", "bias"], ["y"], name="norm", num_groups=3)], "g",
+            [helper.make_tensor_value_info("x", FLOAT, [2, 12, "h", "w"])],
+            [helper.make_tensor_value_info("y", FLOAT, [2, 12, "h", "w"])],
+            [numpy_helper.from_array(scale, "scale"), numpy_helper.from_array(bias, "bias")]),
+            opset_imports=[helper.make_opsetid("", 21)], ir_version=10))
+        for h, w in ((0, 4), (1, 1), (5, 6), (8, 8), (5, 13), (30, 31), (45, 45), (50, 60), (1, 3000), (3000, 1)):
+            with self.subTest(f"{h} x {w}"):
+                x = random.standard_normal((2, 12, h, w)).astype(np.float32)
+                y, = self.outputs(path, {"x": x}, "--arch", "sim")
+                groups = x.astype(np.float64).reshape(2, 3, -1)
+                if h:
+                    groups = groups - groups.mean(-1, keepdims=True)
+                    groups /= np.sqrt(np.square(groups).mean(-1, keepdims=True) + 1e-5)
+                expected = groups.reshape(x.shape) * scale[:, None, None] + bias[:, None, None]
+                np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-4)
+
     def test_few_rows_at_odd_places(self):
         """Few rows, and columns, whose elements are read one by one: whole rounds of steps, and what is left."""
         random = np.random.default_rng(4)

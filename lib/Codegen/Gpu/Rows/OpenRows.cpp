@@ -20,15 +20,19 @@ Value device::partsOfOpenRow(OpBuilder &b, Location loc, Value length, Schedule 
 }
 
 /// The longest rows that are a warp's each; of those whose threads keep points, longer ones have
-/// more threads, which keep them as well.
-static int64_t mostInWarp(device::Schedule schedule) { return schedule.getKept() ? 512 : 1024; }
+/// more threads, which keep them as well, and so have rows whose blocks have no others.
+static int64_t mostInWarp(device::Schedule schedule) {
+  bool alone = schedule.getRows() * GpuArch::warp < schedule.getThreads();
+  return alone ? 256 : schedule.getKept() ? 512 : 1024;
+}
 
 SmallVector<device::OpenRowForm> device::openRowForms(Schedule schedule) {
   unsigned kept = schedule.getKept(), block = schedule.getThreads(), warp = GpuArch::warp;
   SmallVector<OpenRowForm> forms;
   if (kept)
     forms = {{warp, kept / 2, int64_t(kept / 2) * warp}, {warp, kept, int64_t(kept) * warp}};
-  forms.push_back({warp, 0, mostInWarp(schedule)});
+  if (forms.empty() || forms.back().most < mostInWarp(schedule))
+    forms.push_back({warp, 0, mostInWarp(schedule)});
   if (kept)
     forms.append(
         {{block, kept / 2, int64_t(kept / 2) * block}, {block, kept, int64_t(kept) * block}});

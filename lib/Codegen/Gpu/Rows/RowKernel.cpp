@@ -9,6 +9,7 @@
 // memory of values keeps the row in registers: it is read once. Elsewhere a thread reads a few
 // vectors before it uses the first. Rows whose length only a run knows are a warp's each, if that
 // proves to be short, and else a block's; a branch for each number of points that a thread keeps.
+// Along several axes their points are walked, as divisions for each took longer than all else.
 //
 // Rows of a few vectors share a warp, each with a part of its lanes; no warp is half empty then,
 // because lanes exchange values in whole warps.
@@ -23,12 +24,11 @@
 // its part combines to in scratch memory, and the last one to be done combines the parts.
 //
 //===----------------------------------------------------------------------===//
-#include "../KernelFrame.h"
+#include "RowParts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tcc/Codegen/Common/RowStages.h"
 
 using namespace mlir;
@@ -55,15 +55,21 @@ private:
   void emitOpenRows();
   void findVectors();
   void finishRow(Value row);
-  Point pointOf(Value vectorIndex);
+  Point pointOf(Value vectorIndex, ValueRange place = {});
+  bool walks() const {
+    // A plane alone is read by its points' numbers; carried in 64 bits, means took twice as long.
+    bool cheap = units.size() > 2 || f.schedule.getIndexBits() == 32;
+    return cheap && !start && !lineAxes && RowWalk::pays(units);
+  }
   void forEachPoint(SmallVector<Value> &carried,
                     llvm::function_ref<SmallVector<Value>(const Point &, ValueRange)> body);
   void forEachRound(SmallVector<Value> &carried,
                     llvm::function_ref<SmallVector<Value>(ArrayRef<Point>, ValueRange)> body);
   SmallVector<Value> reduceOwn(const RowStage &stage);
   void emitStage(const RowStage &stage, unsigned number);
-  Value foldLanes(Value v, prim::ReduceOp reduce);
-  Value reduceBlock(Value v, prim::ReduceOp reduce, const Twine &name);
+  Value reduceBlock(Value v, prim::ReduceOp reduce, const Twine &name) {
+    return device::reduceBlock(f, v, reduce, lane, threads, name);
+  }
   void storePoints(ArrayRef<std::pair<Value, Memory>> results);
   void storeRow(ArrayRef<std::pair<Value, Memory>> values);
   Coords rowCoords(RankedTensorType type);
@@ -92,14 +98,18 @@ private:
 } // namespace
 
 /// The vector that `index` numbers in the row; past the end, the last one, which counts
-/// for nothing.
-Point RowEmitter::pointOf(Value index) {
+/// for nothing. A row that is walked has its `place` as well.
+Point RowEmitter::pointOf(Value index, ValueRange place) {
   Point point;
+  SmallVector<Value> within(place);
   auto known = getConstantIntValue(length);
   unsigned together = threads * f.schedule.getSplit();
   if (keeps == 0)
     together *= f.schedule.getVectors();
-  if (!known || *known % together != 0) {
+  if (!place.empty()) {
+    point.inside = f.less(place[0], units[0]);
+    within[0] = arith::MinUIOp::create(b, place[0], f.e.subIndex(units[0], f.e.index(1)));
+  } else if (!known || *known % together != 0) {
     point.inside = f.less(index, length);
     index = arith::MinUIOp::create(b, index, f.e.subIndex(length, f.e.index(1)));
   }
@@ -112,7 +122,7 @@ Point RowEmitter::pointOf(Value index) {
     point.at.push_back(Coord::affine(f.e.subIndex(place, start), 1));
     return point;
   }
-  for (Value i : f.delinearize(index, units))
+  for (Value i : place.empty() ? f.delinearize(index, units) : within)
     point.at.push_back(Coord::uniform(i));
   llvm::append_range(point.at, ArrayRef(rowIndex).drop_front(rows));
   if (f.schedule.getLanes() > 1 && !lineAxes) {
@@ -174,7 +184,11 @@ void RowEmitter::forEachRound(
   if (part)
     first = f.e.addIndex(f.e.mulIndex(part, f.e.index(threads)), lane);
   Value rounds = f.e.divIndex(f.e.addIndex(length, f.e.subIndex(step, f.e.index(1))), step);
-  auto loop = scf::ForOp::create(b, f.e.index(0), rounds, f.e.index(1), carried);
+  std::optional<RowWalk> walk;
+  SmallVector<Value> begin(carried);
+  if (walks())
+    llvm::append_range(begin, walk.emplace(f, units, apart).at(first));
+  auto loop = scf::ForOp::create(b, f.e.index(0), rounds, f.e.index(1), begin);
   OpBuilder::InsertionGuard guard(b);
   if (!loop.getBody()->empty())
     loop.getBody()->getTerminator()->erase();
@@ -182,46 +196,19 @@ void RowEmitter::forEachRound(
   SmallVector<Value> next = f.e.nested([&] {
     Value index = f.e.addIndex(f.e.mulIndex(loop.getInductionVar(), step), first);
     SmallVector<Point> points;
-    for (int64_t i = 0; i < vectors; ++i)
-      points.push_back(pointOf(f.e.addIndex(index, f.e.mulIndex(f.e.index(i), apart))));
-    return body(points, loop.getRegionIterArgs());
+    auto left = loop.getRegionIterArgs().take_front(carried.size());
+    SmallVector<Value> place(loop.getRegionIterArgs().drop_front(carried.size()));
+    for (int64_t i = 0; i < vectors; ++i) {
+      points.push_back(pointOf(f.e.addIndex(index, f.e.mulIndex(f.e.index(i), apart)), place));
+      if (walk)
+        place = walk->next(place);
+    }
+    SmallVector<Value> next = body(points, left);
+    llvm::append_range(next, place);
+    return next;
   });
   scf::YieldOp::create(b, next);
-  carried.assign(loop.getResults().begin(), loop.getResults().end());
-}
-
-Value RowEmitter::foldLanes(Value v, prim::ReduceOp reduce) {
-  auto vector = dyn_cast<VectorType>(v.getType());
-  if (!vector || lineAxes)
-    return v;
-  SmallVector<Value> parts;
-  for (int64_t i = 0; i < vector.getDimSize(0); ++i)
-    parts.push_back(vector::ExtractOp::create(b, v, i));
-  Type e = tensorType(reduce.getX()).getElementType();
-  for (; parts.size() > 1; parts.resize(parts.size() / 2))
-    for (size_t i = 0, half = parts.size() / 2; i < half; ++i)
-      parts[i] = emitCombine(b, reduce.getKind(), e, parts[i], parts[i + half]);
-  return parts[0];
-}
-
-/// From each warp's result to that of all warps of the block.
-Value RowEmitter::reduceBlock(Value v, prim::ReduceOp reduce, const Twine &name) {
-  Type e = tensorType(reduce.getX()).getElementType();
-  unsigned warps = threads / GpuArch::warp;
-  Type stored = f.asStored(v.getType());
-  Value partials = f.shared(stored, warps, name.str());
-  Value inWarp = f.e.remIndex(lane, f.e.index(GpuArch::warp));
-  Value warp = f.e.divIndex(lane, f.e.index(GpuArch::warp));
-  Value zero = f.e.index(0);
-  Value leads = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, inWarp, zero);
-  f.when(leads, [&] { LLVM::StoreOp::create(b, f.asStored(v), f.at(partials, stored, warp)); });
-  f.barrier();
-  Value slot = f.e.remIndex(inWarp, f.e.index(warps));
-  Value read = LLVM::LoadOp::create(b, stored, f.at(partials, stored, slot));
-  Value part = f.asComputed(read, v.getType());
-  for (unsigned distance = warps / 2; distance; distance /= 2)
-    part = emitCombine(b, reduce.getKind(), e, part, exchangeLanes(b, part, distance));
-  return part;
+  llvm::copy(loop.getResults().take_front(carried.size()), carried.begin());
 }
 
 /// What the thread's own points combine to, for each reduction.
@@ -248,7 +235,7 @@ SmallVector<Value> RowEmitter::reduceOwn(const RowStage &stage) {
     return next;
   });
   for (auto [total, reduce] : llvm::zip(totals, stage))
-    total = foldLanes(total, reduce);
+    total = lineAxes ? total : foldLanes(b, total, reduce);
   if (start)
     f.e.withLanes(1, ofEnd, [&] {
       for (auto [i, total] : llvm::enumerate(totals)) {
@@ -413,8 +400,15 @@ void RowEmitter::emitRow(Value row) {
   if (!lineAxes && columns && *columns % f.schedule.getLanes() != 0)
     findVectors();
   kept.clear();
-  for (unsigned i = 0; i < keeps / f.schedule.getLanes(); ++i)
-    kept.push_back(pointOf(f.e.addIndex(f.e.index(int64_t(i) * threads), lane)));
+  std::optional<RowWalk> walk;
+  SmallVector<Value> place;
+  if (keeps > 0 && walks())
+    place = walk.emplace(f, units, f.e.index(threads)).at(lane);
+  for (unsigned i = 0; i < keeps / f.schedule.getLanes(); ++i) {
+    kept.push_back(pointOf(f.e.addIndex(f.e.index(int64_t(i) * threads), lane), place));
+    if (walk)
+      place = walk->next(place);
+  }
   if (part)
     return finishRow(row);
   for (auto [number, stage] : llvm::enumerate(stages))
@@ -437,7 +431,11 @@ void RowEmitter::emitOpenRows() {
   Value isLonger = arith::ConstantOp::create(b, b.getBoolAttr(true)), isTrue = isLonger;
   for (const device::OpenRowForm &form : device::openRowForms(f.schedule)) {
     bool inWarp = form.threads == GpuArch::warp;
-    Value row = inWarp ? f.e.divIndex(f.globalThread(), f.e.index(GpuArch::warp)) : f.block;
+    unsigned inBlock = inWarp ? f.schedule.getRows() * GpuArch::warp : f.schedule.getThreads();
+    Value row = f.block;
+    if (inWarp)
+      row = f.e.addIndex(f.e.mulIndex(row, f.e.index(f.schedule.getRows())),
+                         f.e.divIndex(f.thread, f.e.index(GpuArch::warp)));
     Value condition = isLonger;
     if (!ShapedType::isDynamic(form.most)) {
       // Without any elements there is nothing to keep.
@@ -448,6 +446,8 @@ void RowEmitter::emitOpenRows() {
     }
     if (inWarp)
       condition = arith::AndIOp::create(b, condition, f.less(row, f.volume(rowUnits)));
+    if (inBlock < f.schedule.getThreads())
+      condition = arith::AndIOp::create(b, condition, f.less(f.thread, f.e.index(inBlock)));
     f.when(condition, [&] {
       threads = form.threads;
       keeps = form.kept;

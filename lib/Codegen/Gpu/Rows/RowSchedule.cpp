@@ -194,9 +194,10 @@ void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
     if (length < 0 && s.split == 1) {
       // Few rows are long, if any are: statistics of the groups of an image.
       int64_t rows = volumeOf(space.getShape().take_front(*launch.getRows()));
-      if (rows > 0 && rows <= arch.multiprocessors)
+      bool few = rows > 0 && rows <= arch.multiprocessors;
+      if (few)
         s.threads = s.rowThreads = GpuArch::threads;
-      s.rows = s.threads / GpuArch::warp;
+      s.rows = few ? 1 : s.threads / GpuArch::warp;
       // What is read once need not be kept.
       bool once =
           rowStages(launch).size() == 1 && llvm::none_of(launch.getResultTypes(), [&](Type type) {
@@ -277,8 +278,19 @@ SmallVector<FewRows> device::scheduleWordRows(kernel::LaunchOp launch, Schedule 
     return tensor.getNumDynamicDims() <= result.getNumDynamicDims() &&
            known(tensor) <= (tensor.getNumDynamicDims() ? known(result) : kMost);
   };
-  bool plain = llvm::all_of(launch.getBody().front(), [](Operation &op) {
-    return prim::isElementwise(&op) || op.hasTrait<OpTrait::IsTerminator>() ||
+  // Extents may say how large a view is, since no view has more elements; else their product might.
+  auto sizesViews = [](Operation &op) {
+    return isa<prim::DimOp>(op) && llvm::all_of(op.getUsers(), [](Operation *user) {
+             return isa<prim::BroadcastOp, prim::ReshapeOp>(user);
+           });
+  };
+  auto gathersNumbers = [](Operation &op) {
+    auto numbers = dyn_cast<prim::FromElementsOp>(op);
+    return numbers && isa<FloatType>(tensorType(numbers.getResult()).getElementType());
+  };
+  bool plain = llvm::all_of(launch.getBody().front(), [&](Operation &op) {
+    return prim::isElementwise(&op) || op.hasTrait<OpTrait::IsTerminator>() || sizesViews(op) ||
+           gathersNumbers(op) ||
            isa<prim::ReduceOp, prim::BroadcastOp, prim::ReshapeOp, prim::ConstantOp>(op);
   });
   if (!many.getRows() || many.getIndexBits() == 32 || space.getShape() != result.getShape() ||
