@@ -16,7 +16,7 @@ static constexpr BackendKind kKinds[] = {
 
 Backend::~Backend() = default;
 
-void Backend::addAxisOrderPasses(mlir::OpPassManager &passes) const {
+void Backend::addAxisOrderPasses(mlir::OpPassManager &passes, Precision) const {
   passes.addPass(createChannelsLastPass(0, 0));
 }
 

@@ -35,8 +35,9 @@ public:
     passes.addPass(createIntegerWeightsPass(&weights));
     passes.addPass(createGroupedWeightsPass(&weights, &target().host));
   }
-  void addAxisOrderPasses(OpPassManager &passes) const override {
-    passes.addPass(createOrientProductsPass(&target().host));
+  void addAxisOrderPasses(OpPassManager &passes, Precision asked) const override {
+    bool keepsNarrow = asked == Precision::BF16 || asked == Precision::F16;
+    passes.addPass(createOrientProductsPass(&target().host, keepsNarrow));
     passes.addPass(createChannelsLastPass(shortestLine(), 0));
   }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,

@@ -48,7 +48,7 @@ public:
           return hasSpectralKernel(factor, devices);
         }));
   }
-  void addAxisOrderPasses(OpPassManager &passes) const override {
+  void addAxisOrderPasses(OpPassManager &passes, Precision) const override {
     // Strips of planes read memory in short pieces: of more, two transposes cost less.
     constexpr int64_t kMostProducts = 3 << 20;
     passes.addPass(createChannelsLastPass(0, kMostProducts));

@@ -87,7 +87,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
       pm.addPass(createNarrowPass(model.weights.get(), options.precision));
       pm.addPass(createFoldConstantsPass(model.weights.get()));
     }
-    options.backend->addAxisOrderPasses(pm);
+    options.backend->addAxisOrderPasses(pm, options.precision);
     pm.addPass(createComposeViewsPass());
     pm.addPass(createAbsorbTransposesPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));

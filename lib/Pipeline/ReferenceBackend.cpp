@@ -38,8 +38,8 @@ public:
   void addIntegerWeightPasses(OpPassManager &passes, WeightTable &weights) const override {
     imitated->addIntegerWeightPasses(passes, weights);
   }
-  void addAxisOrderPasses(OpPassManager &passes) const override {
-    imitated->addAxisOrderPasses(passes);
+  void addAxisOrderPasses(OpPassManager &passes, Precision asked) const override {
+    imitated->addAxisOrderPasses(passes, asked);
   }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,
                        const LayoutChooser &chooser) const override {

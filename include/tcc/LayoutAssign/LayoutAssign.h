@@ -35,8 +35,10 @@ std::unique_ptr<mlir::Pass> createChannelsLastPass(int64_t shortestLine, int64_t
 /// tcc-layout-order-statistics: see lib/LayoutAssign/Cpu/OrderStatistics.cpp.
 std::unique_ptr<mlir::Pass> createOrderStatisticsPass();
 
-/// tcc-layout-orient-products: see lib/LayoutAssign/Cpu/OrientProducts.cpp.
-std::unique_ptr<mlir::Pass> createOrientProductsPass(const CpuTarget *cpu);
+/// tcc-layout-orient-products: see lib/LayoutAssign/Cpu/OrientProducts.cpp. `keepsNarrow`: filters
+/// of 16 bits stay so, whatever that costs.
+std::unique_ptr<mlir::Pass> createOrientProductsPass(const CpuTarget *cpu,
+                                                     bool keepsNarrow = false);
 
 /// tcc-layout-separate-pools: see lib/LayoutAssign/Cpu/SeparatePools.cpp.
 std::unique_ptr<mlir::Pass> createSeparatePoolsPass();

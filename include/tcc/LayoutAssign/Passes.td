@@ -87,7 +87,7 @@ def OrientProductsPass : Tcc_Pass<"tcc-layout-orient-products"> {
     added up. A matrix across what is summed
     by one column is turned round, and columns that lie on both sides of what is summed become a
     batch. Other rows, columns or terms that do not lie one stride apart are copied to be a matrix.
-    Convolutions of bf16 and f16 that the CPU has no products for are of f32.
+    Convolutions of bf16 and f16 that the CPU has no products for are of f32, unless `--precision` asks for that type.
 
     ```mlir before
     func.func @f(%x: tensor<1x8x10x10xf32>, %w: tensor<2x8x1x1xf32>) -> tensor<1x2x10x10xf32> {

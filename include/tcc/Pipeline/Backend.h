@@ -84,8 +84,8 @@ public:
   virtual void addIntegerWeightPasses(mlir::OpPassManager &passes, WeightTable &weights) const {}
 
   /// Adds the passes that choose the operand whose columns are lanes and give convolutions channels
-  /// last, to phase layout.
-  virtual void addAxisOrderPasses(mlir::OpPassManager &passes) const;
+  /// last, to phase layout. `asked`: what values are to be stored in, where that is not F32.
+  virtual void addAxisOrderPasses(mlir::OpPassManager &passes, Precision asked) const;
 
   /// Adds the passes that bring weights into the order that kernels read, to phase layout.
   /// `weights` outlives `passes`. Where there are several such orders and a `chooser`, it is asked.

@@ -39,11 +39,12 @@ namespace {
 
 class OrientProductsPass : public tcc::impl::OrientProductsPassBase<OrientProductsPass> {
 public:
-  explicit OrientProductsPass(const CpuTarget *cpu) : cpu(cpu) {}
+  OrientProductsPass(const CpuTarget *cpu, bool keepsNarrow) : cpu(cpu), keepsNarrow(keepsNarrow) {}
   void runOnOperation() override;
 
 private:
   const CpuTarget *cpu;
+  bool keepsNarrow;
 };
 
 } // namespace
@@ -308,7 +309,7 @@ void OrientProductsPass::runOnOperation() {
   SmallVector<prim::DotOp> products;
   SmallVector<prim::ConvOp> fewFilters, narrowAlone;
   getOperation().walk([&](prim::ConvOp op) {
-    if (widensOperands(op, *cpu))
+    if (!keepsNarrow && widensOperands(op, *cpu))
       narrowAlone.push_back(op);
   });
   for (prim::ConvOp op : narrowAlone) {
@@ -358,6 +359,6 @@ void OrientProductsPass::runOnOperation() {
   });
 }
 
-std::unique_ptr<Pass> tcc::createOrientProductsPass(const CpuTarget *cpu) {
-  return std::make_unique<OrientProductsPass>(cpu);
+std::unique_ptr<Pass> tcc::createOrientProductsPass(const CpuTarget *cpu, bool keepsNarrow) {
+  return std::make_unique<OrientProductsPass>(cpu, keepsNarrow);
 }
