@@ -147,7 +147,7 @@ private:
 
 } // namespace
 
-/// The coarsest float that a value of `module` has, or `asked` if that is coarser.
+/// The coarser of the floats of 16 bits that values of `module` have, or `asked` if that is so.
 static std::optional<DType> roundedTo(mlir::ModuleOp module, std::optional<DType> asked) {
   std::optional<DType> found = asked;
   module.walk([&](Operation *op) {
