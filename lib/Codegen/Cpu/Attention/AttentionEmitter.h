@@ -63,6 +63,13 @@ private:
   void emitPanel(const KeyBlock &keys, Index panel, llvm::ArrayRef<unsigned> widths);
   /// Fetches what the scores of a tile are masked or biased with from memory.
   void fetchForScores(const KeyBlock &keys, Index panel, Index row, unsigned count);
+  /// Whether L2 does not hold the keys and values of all entries.
+  bool comesFromAfar();
+  /// Fetches the share of the tile at `row` of the keys behind a panel and of its values.
+  void fetchBehind(const KeyBlock &keys, Index panel, Index row);
+  /// Fetches the query that the next task has in place of `row`.
+  void fetchNextQuery(Index row);
+  void fetchLines(mlir::Value from, int64_t bytes);
   RegisterTile tileOf(unsigned rows, llvm::ArrayRef<unsigned> widths);
   void emitSoftmax(const KeyBlock &keys);
   void emitSoftmaxRow(const KeyBlock &keys, Index row, const KeySpan &ofTile);
@@ -142,6 +149,7 @@ private:
   bool onlyUpper;        ///< no bound hides the first keys
   bool streams;          ///< keys and values are read by one tile of queries: once
   bool oneBlock;         ///< all keys are one block: nothing runs
+  bool far;              ///< keys and values come from beyond L2, for several tiles of queries
 
   Buffer queries, scores, results;
   mlir::Value panel, valuePanel; ///< packed; null: of no part

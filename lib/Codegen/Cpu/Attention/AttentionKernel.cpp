@@ -50,6 +50,7 @@ AttentionEmitter::AttentionEmitter(KernelFrame &f, cpu::AttentionScheduleAttr sc
   std::optional<int64_t> keys = k.known(spec.keys);
   oneBlock =
       keys && *keys <= schedule.getKeys() && schedule.getSplit() == 1 && spec.parts.size() == 1;
+  far = !streams && comesFromAfar();
 }
 
 void AttentionEmitter::selectPart(const KeyPart &of) {
@@ -211,6 +212,8 @@ void AttentionEmitter::emitPanel(const KeyBlock &keys, Index panelFirst,
   RegisterTile tile = tileOf(schedule.getRows(), widths);
   auto multiply = [&](Index row) {
     fetchForScores(keys, panelFirst, row, tile.rows);
+    if (far)
+      fetchBehind(keys, panelFirst, row);
     SmallVector<Value> sums = emitRun(k, f.cpu, tile, rowsFrom(queries, row), source, product.k,
                                       /*unroll=*/2, zeroTile(k, tile));
     unsigned next = 0;

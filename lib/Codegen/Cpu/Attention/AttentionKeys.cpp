@@ -5,6 +5,9 @@
 // the panels that one of its rows sees, and the weights of a tile by the values of just those keys.
 // Of a row, scores past its own last key are not computed: their weights are zero.
 //
+// Keys, values and queries beyond L2 are a few lines in each of many rows, which hardware reads
+// ahead too late: tiles of queries fetch what the task, or the one behind it, comes to next.
+//
 //===----------------------------------------------------------------------===//
 #include "AttentionEmitter.h"
 #include "llvm/ADT/SetVector.h"
@@ -154,4 +157,44 @@ void AttentionEmitter::fetchForScores(const KeyBlock &keys, Index panelFirst, In
           k.prefetch(k.address(place->pointer, k.builder.getI8Type(), k.constant(byte)));
       });
   }
+}
+
+void AttentionEmitter::fetchLines(Value from, int64_t bytes) {
+  for (int64_t byte = 0; byte < bytes; byte += f.cpu.lineBytes)
+    k.prefetch(k.address(from, k.builder.getI8Type(), k.constant(byte)));
+}
+
+bool AttentionEmitter::comesFromAfar() {
+  int64_t bytes = (depth + width) * spec.scores.bElement.getIntOrFloatBitWidth() / 8;
+  std::optional<int64_t> keys = k.known(spec.keys), entries = k.known(spec.batch);
+  return !keys || !entries || *entries * *keys * bytes > f.cpu.l2Bytes;
+}
+
+void AttentionEmitter::fetchBehind(const KeyBlock &keys, Index panelFirst, Index row) {
+  int64_t most = schedule.getTaskRows();
+  if (auto m = k.known(spec.scores.m))
+    most = std::min(most, *m);
+  int64_t share = llvm::divideCeil(panelKeys, llvm::divideCeil(most, schedule.getRows()));
+  Index tile = k.floorDiv(row, k.constant(schedule.getRows()));
+  Index first = k.add(k.add(keys.first, panelFirst), k.mul(tile, k.constant(share)));
+  auto fetch = [&](const ContractionSpec &product, PanelLayout rows, Index from, int64_t elements) {
+    if (product.bLayout != rows)
+      return;
+    for (int64_t key = 0; key < share; ++key) {
+      Index at = k.mul(k.add(from, k.constant(key)), product.bStride);
+      fetchLines(k.address(product.b, product.bElement, at),
+                 elements * product.bElement.getIntOrFloatBitWidth() / 8);
+    }
+  };
+  fetch(spec.scores, PanelLayout::Transposed, k.add(first, k.constant(panelKeys)), depth);
+  fetch(spec.values, PanelLayout::RowMajor, first, width);
+}
+
+void AttentionEmitter::fetchNextQuery(Index row) {
+  const ContractionSpec &product = spec.scores;
+  if (!k.isKnown(product.aKStride, 1))
+    return;
+  Index at = k.mul(k.add(k.add(firstRow, rows), row), product.aRowStride);
+  fetchLines(k.address(product.a, product.aElement, at),
+             depth * product.aElement.getIntOrFloatBitWidth() / 8);
 }

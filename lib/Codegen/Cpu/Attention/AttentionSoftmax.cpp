@@ -120,6 +120,8 @@ Value AttentionEmitter::emitScoresOfRow(const KeyBlock &keys, Index row, const K
 
 void AttentionEmitter::emitSoftmaxRow(const KeyBlock &keys, Index row, const KeySpan &ofTile) {
   Index step = k.constant(lanes), begin = k.mul(k.floorDiv(ofTile.first, step), step);
+  if (far && oneBlock)
+    fetchNextQuery(row);
   Value top = emitScoresOfRow(keys, row, ofTile);
   Value topAt = k.address(tops, f32, row);
   Value now = fold(top, [&](Value x, Value y) { return larger(x, y); }), correction;
