@@ -103,15 +103,26 @@ func.func @late_few(%x: tensor<?x6x6x4xf32>, %w: tensor<5x4x3x3xf32>, %n: index)
   return %0 : tensor<?x4x4x5xf32>
 }
 
-// Not bytes, filters of open extents, groups that leave lanes empty, planes, or an input with zeros between its points.
+// Those of each group, where there are several.
+// CHECK-LABEL: func @late_few_of_groups
+// CHECK: prim.pad {{.*}} : (tensor<2x5x4x3x3xf32>, tensor<f32>) -> tensor<2x8x4x3x3xf32>
+// CHECK: %[[WIDE:.*]] = prim.conv {{.*}} -> tensor<?x4x4x16xf32>
+// CHECK: %[[APART:.*]] = prim.reshape %[[WIDE]] {{.*}} -> tensor<?x4x4x2x8xf32>
+// CHECK: prim.slice %[[APART]] {{.*}} -> tensor<?x4x4x2x5xf32>
+func.func @late_few_of_groups(%x: tensor<?x6x6x8xf32>, %w: tensor<10x4x3x3xf32>, %n: index) -> tensor<?x4x4x10xf32> {
+  %0 = prim.conv %x, %w sizes(%n) {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 2 : i64} : (tensor<?x6x6x8xf32>, tensor<10x4x3x3xf32>, index) -> tensor<?x4x4x10xf32>
+  return %0 : tensor<?x4x4x10xf32>
+}
+
+// Not bytes, filters of open extents, a filter for each channel, planes, or an input with zeros between its points.
 // CHECK-LABEL: func @late_stays
 // CHECK-NOT: panels
 // CHECK: return
-func.func @late_stays(%b: tensor<1x6x6x16xi8>, %v: tensor<16x16x3x3xi8>, %x: tensor<1x6x6x4xf32>, %o: tensor<?x4x3x3xf32>, %n: index, %g: tensor<6x2x3x3xf32>, %p: tensor<1x4x6x6xf32>, %w: tensor<8x4x3x3xf32>) -> (tensor<1x4x4x16xi32>, tensor<1x4x4x?xf32>, tensor<1x4x4x6xf32>, tensor<1x8x4x4xf32>, tensor<1x9x9x8xf32>) {
+func.func @late_stays(%b: tensor<1x6x6x16xi8>, %v: tensor<16x16x3x3xi8>, %x: tensor<1x6x6x4xf32>, %o: tensor<?x4x3x3xf32>, %n: index, %g: tensor<4x1x3x3xf32>, %p: tensor<1x4x6x6xf32>, %w: tensor<8x4x3x3xf32>) -> (tensor<1x4x4x16xi32>, tensor<1x4x4x?xf32>, tensor<1x4x4x4xf32>, tensor<1x8x4x4xf32>, tensor<1x9x9x8xf32>) {
   %0 = prim.conv %b, %v sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x6x6x16xi8>, tensor<16x16x3x3xi8>) -> tensor<1x4x4x16xi32>
   %1 = prim.conv %x, %o sizes(%n) {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x6x6x4xf32>, tensor<?x4x3x3xf32>, index) -> tensor<1x4x4x?xf32>
-  %2 = prim.conv %x, %g sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 2 : i64} : (tensor<1x6x6x4xf32>, tensor<6x2x3x3xf32>) -> tensor<1x4x4x6xf32>
+  %2 = prim.conv %x, %g sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 4 : i64} : (tensor<1x6x6x4xf32>, tensor<4x1x3x3xf32>) -> tensor<1x4x4x4xf32>
   %3 = prim.conv %p, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x4x6x6xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x4x4xf32>
   %4 = prim.conv %x, %w sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 2, 2>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x6x6x4xf32>, tensor<8x4x3x3xf32>) -> tensor<1x9x9x8xf32>
-  return %0, %1, %2, %3, %4 : tensor<1x4x4x16xi32>, tensor<1x4x4x?xf32>, tensor<1x4x4x6xf32>, tensor<1x8x4x4xf32>, tensor<1x9x9x8xf32>
+  return %0, %1, %2, %3, %4 : tensor<1x4x4x16xi32>, tensor<1x4x4x?xf32>, tensor<1x4x4x4xf32>, tensor<1x8x4x4xf32>, tensor<1x9x9x8xf32>
 }

@@ -313,27 +313,44 @@ bool PackWeights::takesPanels(prim::ConvOp op) const {
          packable(xt.getElementType(), wt.getElementType(), result) && wt.getNumElements() != 0;
 }
 
+static Value reshaped(OpBuilder &b, Value x, ArrayRef<int64_t> shape, ValueRange sizes) {
+  auto type = tensorType(x).clone(shape);
+  return type == x.getType() ? x : prim::ReshapeOp::create(b, x.getLoc(), type, x, sizes);
+}
+
 prim::ConvOp PackWeights::fillVectors(prim::ConvOp op) const {
-  if (!takesPanels(op) || !comesAtRunTime(op.getW()) || op.getGroups() != 1)
+  if (!takesPanels(op) || !comesAtRunTime(op.getW()))
     return op;
   auto type = tensorType(op.getResult()), filters = tensorType(op.getW());
-  int64_t count = filters.getDimSize(0),
+  int64_t groups = op.getGroups(), count = filters.getDimSize(0) / groups,
           full = llvm::alignTo(count, cpu.lanes(accumulatorBits(type.getElementType())));
-  if (full == count)
+  bool isDepthwise = groups > 1 && count == 1 && filters.getDimSize(1) == 1;
+  if (full == count || isDepthwise)
     return op;
   OpBuilder b(op);
-  Location loc = op.getLoc();
-  SmallVector<int64_t> ones(type.getRank(), 1), shape(filters.getShape()), wide(type.getShape());
-  shape.front() = wide.back() = full;
-  Value more = filledUp(b, op.getW(), shape);
+  SmallVector<int64_t> joined(filters.getShape()), wide(type.getShape());
+  joined.front() = wide.back() = groups * full;
+  // Of several groups each is filled, with the groups as an axis of their own.
+  SmallVector<int64_t> apart(filters.getShape()), split = wide;
+  if (groups > 1) {
+    apart.front() = count;
+    apart.insert(apart.begin(), groups);
+    split.back() = groups;
+    split.push_back(full);
+  }
+  SmallVector<int64_t> more = apart;
+  more[groups > 1 ? 1 : 0] = full;
+  Value padded = reshaped(b, filledUp(b, reshaped(b, op.getW(), apart, {}), more), joined, {});
   auto filled = cast<prim::ConvOp>(b.clone(*op));
-  filled.getWMutable().assign(more);
+  filled.getWMutable().assign(padded);
   filled.getResult().setType(type.clone(wide));
   prim::setPresentTaps(filled, {});
-  SmallVector<int64_t> start(type.getRank(), 0);
-  Value first =
-      prim::SliceOp::create(b, loc, type, filled, ValueRange(), op.getSizes(), start, ones);
-  op.replaceAllUsesWith(first);
+  Value ofGroups = reshaped(b, filled, split, op.getSizes());
+  SmallVector<int64_t> start(split.size(), 0), ones(split.size(), 1);
+  split.back() = count;
+  Value first = prim::SliceOp::create(b, op.getLoc(), type.clone(split), ofGroups, ValueRange(),
+                                      op.getSizes(), start, ones);
+  op.replaceAllUsesWith(reshaped(b, first, type.getShape(), op.getSizes()));
   op.erase();
   return filled;
 }
