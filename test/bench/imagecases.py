@@ -62,6 +62,7 @@ def known():
             ("64x28-64/up3s2", lambda: up[1](64, 64, 3, 2, 1, 1), (1, 64, 28, 28)),
             ("100x31-31/up3s2g2", lambda: up[1](200, 62, 3, 2, 1, groups=2), (1, 200, 31, 31)),
             ("16x112-3/up3s2", lambda: up[1](16, 3, 3, 2, 1, 1), (1, 16, 112, 112)),
+            ("32x33-192/up5s3d3g4", lambda: up[1](32, 192, 5, 3, (0, 6), groups=4, dilation=3), (1, 32, 33, 20)),
             ("64x28-32/up3s3", lambda: up[1](64, 32, 3, 3), (1, 64, 28, 28)),
             ("33x4000-65/k5d4", lambda: conv[0](33, 65, 5, 1, 8, 4), (1, 33, 4000)),
             ("31x4000-17/k3d3", lambda: conv[0](31, 17, 3, 1, 3, 3), (3, 31, 4000)),
@@ -73,6 +74,9 @@ def known():
             ("4x512x7-512/k3", lambda: conv[1](512, 512, 3, 1, 1), (4, 512, 7, 7)),
             ("16x128-32/k3", lambda: conv[1](16, 32, 3, 1, 1), (1, 16, 128, 128))):
         wide(f"image/known/{name}", None, shape, state=make)
+    for name, x, w, options in (("48x28-200/k3g2", (4, 48, 28, 28), (200, 24, 3, 3), dict(groups=2, padding=1)),
+                                ("1536x13-96/k2g8s2", (4, 1536, 13, 13), (96, 192, 2, 2), dict(groups=8, stride=2))):
+        wide(f"image/known/late/{name}", lambda x, w, o=options: F.conv2d(x, w, **o), x, w)
     for c, n, k, s in itertools.product((96,), (14, 28, 56), (5, 7), (1, 2)):
         wide(f"image/known/depthwise/{c}x{n}/k{k}s{s}", None, (1, c, n, n), state=lambda c=c, k=k, s=s: conv[1](c, c, k, s, k // 2, groups=c))
 

@@ -19,6 +19,9 @@
 // needs: a kernel of 4 with stride 2 and padding 1 would have 3 taps a phase, of which each uses 2.
 // The result is then computed from up to s - 1 positions before its first one, which are cut off.
 //
+// A dilated kernel is a longer one with zeros between its taps, which the phases do not have
+// either.
+//
 // A kernel shorter than the stride has phases without any tap. They are zeros put between the
 // others, before a bias, and not computed; where the bias comes first, if they are half of all.
 //
@@ -82,8 +85,10 @@ void leaveOutAbsent(MutableArrayRef<Phases> axes, ArrayRef<int64_t> kernel, bool
     axis.leaveOut(extent);
 }
 
-/// Of each phase, the taps that are the kernel's, a bit each; empty if all of all phases are.
-SmallVector<int64_t> tapsOfPhases(ArrayRef<Phases> axes, ArrayRef<int64_t> kernel) {
+/// Of each phase, the taps that are the kernel's, which lie `apart`, a bit each; empty if all of
+/// all phases are.
+SmallVector<int64_t> tapsOfPhases(ArrayRef<Phases> axes, ArrayRef<int64_t> kernel,
+                                  ArrayRef<int64_t> apart) {
   constexpr int64_t kMostTaps = 64;
   int64_t taps = 1, phases = 1;
   for (const Phases &axis : axes) {
@@ -101,7 +106,7 @@ SmallVector<int64_t> tapsOfPhases(ArrayRef<Phases> axes, ArrayRef<int64_t> kerne
       for (int64_t i = axes.size(); i-- > 0; r /= axes[i].present, u /= axes[i].taps) {
         int64_t s = axes[i].stride, shift = r % axes[i].present + axes[i].first;
         int64_t at = u % axes[i].taps * s + s - 1 - shift - axes[i].padLow;
-        present &= at >= 0 && at < kernel[i];
+        present &= at >= 0 && at < kernel[i] && at % apart[i] == 0;
       }
       masks[phase] |= static_cast<int64_t>(present) << tap;
       all &= present;
@@ -218,28 +223,40 @@ std::optional<Value> tcc::convByPhases(PrimBuilder &b, Value x, Value w,
   auto allOnes = [](ArrayRef<int64_t> list) {
     return llvm::all_of(list, [](int64_t v) { return v == 1; });
   };
-  if (!allOnes(window.strides) || !allOnes(window.dilations) || groups < 1 ||
-      !PrimBuilder::type(w).hasStaticShape() || PrimBuilder::type(w).getDimSize(0) % groups != 0)
+  if (!allOnes(window.strides) || groups < 1 || !PrimBuilder::type(w).hasStaticShape() ||
+      PrimBuilder::type(w).getDimSize(0) % groups != 0)
     return std::nullopt;
   SmallVector<Phases> axes;
+  SmallVector<int64_t> kernel(PrimBuilder::type(w).getShape().drop_front(2)), apart(kernel.size());
   PrimBuilder::Window plain = window;
+  SmallVector<int64_t> between(2, 0);
   for (size_t i = 0; i < window.strides.size(); ++i) {
-    Phases axis(window.inputDilation[i], PrimBuilder::type(w).getDimSize(i + 2), window.low[i],
-                window.high[i]);
+    int64_t stride = window.inputDilation[i], dilation = window.dilations[i];
+    int64_t span = (kernel[i] - 1) * dilation + 1;
+    Phases axis(stride, span, window.low[i], window.high[i]);
     if (axis.low < 0 || axis.high < 0)
       return std::nullopt;
-    axes.push_back(axis);
     plain.inputDilation[i] = 1;
     plain.low[i] = axis.low;
     plain.high[i] = axis.high;
+    apart[i] = stride == 1 ? 1 : dilation;
+    between.push_back(apart[i] - 1);
+    if (stride == 1)
+      axis.taps = kernel[i]; // one phase, as dilated as the kernel
+    else
+      std::tie(kernel[i], plain.dilations[i]) = std::pair(span, 1);
+    axes.push_back(axis);
   }
-  ArrayRef<int64_t> kernel = PrimBuilder::type(w).getShape().drop_front(2);
+  if (!allOnes(apart)) {
+    Dims none(between.size(), b.dim(0));
+    w = b.pad(w, b.scalar(0, b.elem(w)), none, none, between);
+  }
   bool narrows = end.element && end.element != elementType;
   leaveOutAbsent(axes, kernel, /*always=*/!narrows);
   Dim channels = b.dim(w, 0);
   Value y = b.conv(x, phaseWeights(b, w, axes, groups), plain, groups, elementType);
   auto conv = y.getDefiningOp<prim::ConvOp>();
-  SmallVector<int64_t> taps = tapsOfPhases(axes, kernel);
+  SmallVector<int64_t> taps = tapsOfPhases(axes, kernel, apart);
   if (conv && !taps.empty() && isa<FloatType>(b.elem(w)))
     prim::setPresentTaps(conv, taps);
   ConvEnd ofPhases = end, ofResult;

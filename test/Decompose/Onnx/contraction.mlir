@@ -48,6 +48,15 @@ func.func @conv_transpose(%x: tensor<1x2x8x8xf32>, %w: tensor<2x4x3x3xf32>, %v: 
   return %0, %1, %2 : tensor<1x4x16x16xf32>, tensor<1x4x16x16xf32>, tensor<1x4x16x16xi32>
 }
 
+// Of a dilated kernel the phases do not have what lies between its taps either; of an axis in steps of 1 it stays dilated.
+// CHECK-LABEL: func @conv_transpose_dilated
+// CHECK: prim.pad {{.*}} interior [0, 0, 2, 0]
+// CHECK: prim.conv %arg0, {{.*}}dilations = array<i64: 1, 3>{{.*}}prim.present_taps = array<i64: {{.*}}>{{.*}}strides = array<i64: 1, 1>
+func.func @conv_transpose_dilated(%x: tensor<1x2x8x8xf32>, %w: tensor<2x4x3x3xf32>) -> tensor<1x4x21x14xf32> {
+  %0 = graph.node "onnx" "ConvTranspose"(%x, %w) {attrs = {strides = array<i64: 2, 1>, dilations = array<i64: 3, 3>}, version = 11 : i64} : (tensor<1x2x8x8xf32>, tensor<2x4x3x3xf32>) -> tensor<1x4x21x14xf32>
+  return %0 : tensor<1x4x21x14xf32>
+}
+
 // Of a kernel of 1 with stride 2 one phase in four has a tap: the others are zeros, before the bias. Of a kernel of 3 with
 // stride 4, 9 in 16 do.
 // CHECK-LABEL: func @conv_transpose_absent
