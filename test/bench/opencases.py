@@ -61,6 +61,23 @@ def convolutions():
     opened("pool/global/image", lambda x: x.mean((2, 3)), (4, 64, 56, 56), axes=[image])
 
 
+def open_filters():
+    """Convolutions by filters of each image, and by a template, whose number or extents are open."""
+    def own(x, w):
+        images, of_image = x.reshape(1, -1, *x.shape[2:]), w.reshape(-1, *w.shape[2:])
+        y = F.conv2d(images, of_image, padding=w.shape[-1] // 2, groups=x.shape[0])
+        return y.reshape(x.shape[0], -1, *y.shape[2:])
+
+    def each(x, w):
+        y = F.conv2d(x.reshape(1, -1, *x.shape[2:]), w.reshape(-1, 1, *w.shape[2:]), groups=x.shape[0] * x.shape[1])
+        return y.reshape(x.shape[0], x.shape[1], *y.shape[2:])
+    opened("conv/own/8x64x28x28-64/k3", own, (8, 64, 28, 28), (8, 64, 64, 3, 3), axes=[BATCH, BATCH])
+    opened("conv/own/4x64x32x32-64/k1", own, (4, 64, 32, 32), (4, 64, 64, 1, 1), axes=[BATCH, BATCH])
+    opened("conv/own/8x256x31x31/depthwise/k5", each, (8, 256, 31, 31), (8, 256, 5, 5), axes=[BATCH, BATCH])
+    opened("conv/template/2x64x40x40-3/k9", F.conv2d, (2, 64, 40, 40), (3, 64, 9, 9),
+           axes=[{2: "height", 3: "width"}, {2: "rows", 3: "columns"}])
+
+
 def attention():
     sdpa = F.scaled_dot_product_attention
     causal = lambda q, k, v: sdpa(q, k, v, is_causal=True)  # noqa: E731
@@ -128,5 +145,5 @@ def moves():
     opened("resize/2x64x28x28", lambda x: F.interpolate(x, scale_factor=2), (2, 64, 28, 28), axes=[BATCH])
 
 
-for family in (products, convolutions, attention, rows, moves):
+for family in (products, convolutions, open_filters, attention, rows, moves):
     family()

@@ -9,7 +9,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/Pool.h"
 #include "Decompose/Checks.h"
-#include "Decompose/Idioms/TransposedConv.h"
+#include "Decompose/Idioms/OpenConv.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -96,7 +96,7 @@ Value backward(PrimBuilder &b, Value g, Value w, const Convolution &s, Value lik
   }
   if (auto own = withoutPadding(b, window, s, g, like))
     return widenedConv(b, g, transposedWeight(b, w, s.groups), *own, s.groups, b.elem(g), {});
-  Value y = b.conv(g, transposedWeight(b, w, s.groups), window, s.groups, b.elem(g));
+  Value y = widenedConv(b, g, transposedWeight(b, w, s.groups), window, s.groups, b.elem(g), {});
   Dims low(b.rank(y), b.dim(0)), high = low;
   for (int64_t i = 0; i < s.axes(); ++i) { // the padding falls off
     low[i + 2] = b.dim(-s.padding[i]);
@@ -150,8 +150,59 @@ Value weightGradient(PrimBuilder &b, Value x, Value g, const Convolution &s) {
   return b.reshape(all, shape);
 }
 
+/// The sum of what each channel of the result got.
+Value biasGradient(AtenNode &a, Value g) {
+  List axes = axesFrom(2, a.b.rank(g));
+  axes.insert(axes.begin(), 0);
+  return a.b.reduce(K::sum, a.cast(g, a.wide()), axes, false);
+}
+
+/// By filters, or in groups, whose number or extents only a run knows.
+LogicalResult openConvolution(AtenNode &a, Value x, Value w, Value g) {
+  PrimBuilder &b = a.b;
+  int64_t axes = b.rank(w) - 2;
+  auto stride = a.window("stride", axes, 1), padding = a.window("padding", axes, 0),
+       dilation = a.window("dilation", axes, 1);
+  if (failed(stride) || failed(padding) || failed(dilation))
+    return failure();
+  if (b.rank(x) != b.rank(w) || b.rank(g) != b.rank(w) || llvm::is_contained(*stride, 0) ||
+      llvm::is_contained(*dilation, 0))
+    return a.fail("a stride, a dilation or the operands' ranks do not fit");
+  OpenConv o{x, w, a.extent("groups", 1), *stride, *dilation};
+  o.low = o.high = llvm::map_to_vector(*padding, [&](int64_t pad) -> Dim { return b.dim(pad); });
+  o.extra.assign(axes, b.dim(0));
+  bool transposed = a.flag("transposed", false);
+  if (a.c.wants(0)) {
+    OpenConv from = o;
+    from.x = g;
+    from.transposed = !transposed;
+    for (int64_t i = 0; !transposed && i < axes; ++i) { // as long as the operand is
+      Dim span = b.addDims(b.mulDims(b.subDims(b.dim(w, i + 2), b.dim(1)), b.dim((*dilation)[i])),
+                           b.dim(1));
+      Dim spread = b.mulDims(b.subDims(b.dim(g, i + 2), b.dim(1)), b.dim((*stride)[i]));
+      Dim have = b.subDims(b.addDims(spread, span), b.dim(2 * (*padding)[i]));
+      from.extra[i] = b.subDims(b.dim(x, i + 2), have);
+    }
+    (void)a.give(0, openConv(b, from, a.own(), {}));
+  }
+  if (a.c.wants(1)) {
+    if (transposed)
+      std::swap(o.x, g);
+    (void)a.give(1, openFilterGradient(b, o, g, a.own()));
+    if (transposed)
+      std::swap(o.x, g);
+  }
+  if (a.c.wants(2))
+    (void)a.give(2, biasGradient(a, g));
+  return success();
+}
+
 LogicalResult convolution(AtenNode &a) {
   PrimBuilder &b = a.b;
+  Value g = a.cast(a.tensor("grad_output"), a.own()), x = a.cast(a.tensor("input"), a.own());
+  Value w = a.cast(a.tensor("weight"), a.own());
+  if (b.rank(w) > 2 && (!b.type(w).hasStaticShape() || !b.known(a.extent("groups", 1))))
+    return openConvolution(a, x, w, g);
   auto s = readConvolution(a);
   if (failed(s))
     return failure();
@@ -162,17 +213,12 @@ LogicalResult convolution(AtenNode &a) {
   if (taps > kMostTaps)
     return a.fail("a kernel of more than " + llvm::Twine(kMostTaps) + " taps is not supported");
   bool transposed = a.flag("transposed", false);
-  Value g = a.cast(a.tensor("grad_output"), a.own()), x = a.cast(a.tensor("input"), a.own());
-  Value w = a.cast(a.tensor("weight"), a.own());
   if (a.c.wants(0))
     (void)a.give(0, transposed ? forward(b, g, w, *s) : backward(b, g, w, *s, x));
   if (a.c.wants(1))
     (void)a.give(1, transposed ? weightGradient(b, g, x, *s) : weightGradient(b, x, g, *s));
-  if (a.c.wants(2)) {
-    List axes = axesFrom(2, b.rank(g));
-    axes.insert(axes.begin(), 0);
-    (void)a.give(2, b.reduce(K::sum, a.cast(g, a.wide()), axes, false));
-  }
+  if (a.c.wants(2))
+    (void)a.give(2, biasGradient(a, g));
   return success();
 }
 

@@ -1,8 +1,9 @@
 //===- OpenConv.cpp - Convolutions whose filters only a run knows ---------===//
 //
 // Filters that other layers make (of each image its own, as groups, or of a template that is looked
-// for) have extents that only a run knows, and so has the window. What each window covers is taken
-// by index, and is multiplied by the filters as a matrix for each group.
+// for) have extents that only a run knows, and so has the window. What each tap of a window meets
+// is taken by index, with pixels beside each other as they lie, and the filters are multiplied by
+// that as a matrix for each group.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/OpenConv.h"
@@ -44,64 +45,84 @@ Value surrounded(PrimBuilder &b, Value x, ArrayRef<Dim> low, ArrayRef<Dim> high,
   return x;
 }
 
-/// Windows of `size` elements along `axis`, as axes [.., count, size, ..].
-Value windows(PrimBuilder &b, Value x, int64_t axis, Dim size, int64_t stride, int64_t dilation) {
-  Dim extent = b.dim(x, axis), span = spanOf(b, size, dilation);
-  b.check(b.compareDims(Cmp::sge, size, b.dim(1)), "a convolution's kernel has no elements");
-  b.check(b.compareDims(Cmp::sge, extent, span),
-          "a convolution's kernel is larger than its operand");
-  if (b.known(size) == 1 && stride == 1)
-    return b.unsqueeze(x, {axis + 1});
-  Dim count = windowsIn(b, extent, span, b.dim(stride));
+/// The places of windows of `size` elements as [size, count].
+Value placesOf(PrimBuilder &b, Dim size, Dim count, int64_t stride, int64_t dilation) {
   Type index = b.builder().getI64Type();
-  Value first = b.mul(b.iota({count}, 0, index), static_cast<double>(stride));
-  Value within = b.mul(b.iota({size}, 0, index), static_cast<double>(dilation));
-  return b.take(x, b.add(b.unsqueeze(first, {1}), b.unsqueeze(within, {0})), axis);
+  Value first = b.mul(positions(b, count), b.scalar(stride, index));
+  Value within = b.mul(positions(b, size), b.scalar(dilation, index));
+  return b.add(b.unsqueeze(within, {1}), b.unsqueeze(first, {0}));
 }
 
-/// Windows [N, C, (o, k)...] by filters [groups, M / groups, C / groups, k...]: [N, M, o...].
-Value groupByGroup(PrimBuilder &b, Value x, Dim groups, ArrayRef<Dim> kernel, Value w,
-                   Type elementType) {
+/// Windows of `kernel` elements of x [N, C, extents...] as [N, C, k..., o...], of which there are
+/// as many as `counts` says, or as the extents have.
+Value windows(PrimBuilder &b, Value x, ArrayRef<Dim> kernel, ArrayRef<int64_t> strides,
+              ArrayRef<int64_t> dilations, ArrayRef<Dim> counts = {}) {
   int64_t axes = kernel.size();
-  Dim filters = b.dim(w, 1), channels = b.dim(w, 2);
-  // As [groups, N o..., C / groups k...].
+  for (int64_t i = axes; i-- > 0;) {
+    Dim extent = b.dim(x, i + 2), span = spanOf(b, kernel[i], dilations[i]);
+    b.check(b.compareDims(Cmp::sge, kernel[i], b.dim(1)), "a convolution's kernel has no elements");
+    if (counts.empty())
+      b.check(b.compareDims(Cmp::sge, extent, span),
+              "a convolution's kernel is larger than its operand");
+    if (b.known(kernel[i]) == 1 && strides[i] == 1) {
+      x = b.unsqueeze(x, {i + 2});
+      continue;
+    }
+    Dim count = counts.empty() ? windowsIn(b, extent, span, b.dim(strides[i])) : counts[i];
+    x = b.take(x, placesOf(b, kernel[i], count, strides[i], dilations[i]), i + 2);
+  }
+  SmallVector<int64_t> order = {0, 1};
+  for (int64_t first : {2, 3})
+    for (int64_t i = 0; i < axes; ++i)
+      order.push_back(first + 2 * i);
+  return b.transpose(x, order);
+}
+
+/// Axes `first`.. of x, of which there are `count`.
+ArrayRef<Dim> some(const Dims &dims, int64_t first, int64_t count) {
+  return ArrayRef(dims).slice(first, count);
+}
+
+/// Windows [N, C, k..., o...] as [groups, C / groups k..., N o...]: pixels lie beside each other.
+Value columnsOf(PrimBuilder &b, Value x, Dim groups, Dim channels) {
   Dims have = b.dims(x), apart = have;
+  int64_t axes = (have.size() - 2) / 2;
   apart[1] = groups;
   apart.insert(apart.begin() + 2, channels);
-  Dim rows = have[0], columns = channels;
-  SmallVector<int64_t> order = {1, 0}, back = {1, 0, 2 + axes}, last = {2};
-  for (int64_t i = 0; i < axes; ++i) {
-    order.push_back(3 + 2 * i);
-    last.push_back(4 + 2 * i);
-    back.push_back(2 + i);
-    rows = b.mulDims(rows, have[2 + 2 * i]);
-    columns = b.mulDims(columns, kernel[i]);
-  }
-  order.append(last);
-  x = b.reshape(b.transpose(b.reshape(x, apart), order), {groups, rows, columns});
-  w = b.reshape(w, {groups, filters, columns});
-  Value y = b.dot(x, w, {0}, {0}, {2}, {2}, elementType);
-  Dims places = {groups, have[0]}, joined = {have[0], b.mulDims(groups, filters)};
-  for (int64_t i = 0; i < axes; ++i) {
-    places.push_back(have[2 + 2 * i]);
-    joined.push_back(have[2 + 2 * i]);
-  }
-  places.push_back(filters);
-  return b.reshape(b.transpose(b.reshape(y, places), back), joined);
+  SmallVector<int64_t> order = {1, 2};
+  order.append(axesFrom(3, 3 + axes));
+  order.push_back(0);
+  order.append(axesFrom(3 + axes, 3 + 2 * axes));
+  Dim terms = b.mulDims(channels, b.productOf(some(have, 2, axes)));
+  Dim pixels = b.mulDims(have[0], b.productOf(some(have, 2 + axes, axes)));
+  return b.reshape(b.transpose(b.reshape(x, apart), order), {groups, terms, pixels});
+}
+
+/// Windows [N, C, k..., o...] by filters [groups, M / groups, C / groups, k...]: [N, M, o...].
+Value groupByGroup(PrimBuilder &b, Value x, Dim groups, Value w, Type elementType) {
+  Dims have = b.dims(x), ofFilters = b.dims(w);
+  int64_t axes = (have.size() - 2) / 2;
+  Dim filters = ofFilters[1], channels = ofFilters[2];
+  Value columns = columnsOf(b, x, groups, channels);
+  w = b.reshape(w, {groups, filters, b.dim(columns, 1)});
+  Value y = b.dot(w, columns, {0}, {0}, {2}, {1}, elementType);
+  Dims places = {groups, filters, have[0]}, joined = {have[0], b.mulDims(groups, filters)};
+  places.append(have.begin() + 2 + axes, have.end());
+  joined.append(have.begin() + 2 + axes, have.end());
+  SmallVector<int64_t> order = {2, 0, 1};
+  order.append(axesFrom(3, 3 + axes));
+  return b.reshape(b.transpose(b.reshape(y, places), order), joined);
 }
 
 /// The same where each group has one channel and one filter: nothing is worth a matrix.
-Value channelByChannel(PrimBuilder &b, Value x, Dim groups, ArrayRef<Dim> kernel, Value w,
-                       Type elementType) {
-  Dims have = b.dims(x), along(have.size(), b.dim(1));
+Value channelByChannel(PrimBuilder &b, Value x, Dim groups, Value w, Type elementType) {
+  Dims have = b.dims(x), ofFilters = b.dims(w), along(have.size(), b.dim(1));
+  int64_t axes = (have.size() - 2) / 2;
   have[1] = along[1] = groups;
-  SmallVector<int64_t> taps;
-  for (auto [i, extent] : llvm::enumerate(kernel)) {
-    taps.push_back(3 + 2 * i);
-    along[taps.back()] = extent;
-  }
+  std::copy(ofFilters.begin() + 3, ofFilters.end(), along.begin() + 2);
   Value product = b.mul(widen(b, b.reshape(x, have)), widen(b, b.reshape(w, along)));
-  return b.cast(b.reduce(prim::ReduceKind::sum, product, taps, false), elementType);
+  return b.cast(b.reduce(prim::ReduceKind::sum, product, axesFrom(2, 2 + axes), false),
+                elementType);
 }
 
 } // namespace
@@ -142,14 +163,34 @@ Value tcc::openConv(PrimBuilder &b, const OpenConv &o, Type elementType, const C
     x = surrounded(b, o.x, low, high, gaps);
     strides.assign(axes, 1);
   }
-  for (int64_t i = axes; i-- > 0;)
-    x = windows(b, x, i + 2, kernel[i], strides[i], o.dilations[i]);
+  x = windows(b, x, kernel, strides, o.dilations);
   Value y = b.known(channels) == 1 && b.known(filters) == 1
-                ? channelByChannel(b, x, o.groups, kernel, w, elementType)
-                : groupByGroup(b, x, o.groups, kernel, w, elementType);
+                ? channelByChannel(b, x, o.groups, w, elementType)
+                : groupByGroup(b, x, o.groups, w, elementType);
   if (end.bias) {
     requireSame(b, b.dim(end.bias, 0), b.dim(y, 1), "the bias and the filters");
     y = b.add(y, alongAxis(b, end.bias, 1, b.rank(y)));
   }
   return end.element ? b.cast(y, end.element) : y;
+}
+
+Value tcc::openFilterGradient(PrimBuilder &b, const OpenConv &o, Value g, Type elementType) {
+  int64_t axes = b.rank(o.weight) - 2;
+  Dims weights = b.dims(o.weight), kernel(llvm::drop_begin(weights, 2)), of = b.dims(g);
+  Dims high, counts(of.begin() + 2, of.end());
+  for (int64_t i = 0; i < axes; ++i) {
+    Dim last = b.mulDims(b.subDims(counts[i], b.dim(1)), b.dim(o.strides[i]));
+    Dim reach = b.addDims(last, spanOf(b, kernel[i], o.dilations[i]));
+    high.push_back(b.subDims(reach, b.addDims(b.dim(o.x, i + 2), o.low[i])));
+  }
+  Value x = surrounded(b, o.x, o.low, high, SmallVector<int64_t>(axes, 0));
+  x = columnsOf(b, windows(b, x, kernel, o.strides, o.dilations, counts), o.groups, weights[1]);
+  Dim filters = wholeQuotient(b, weights[0], o.groups, "the filters and their groups");
+  Dims apart = of;
+  apart[1] = o.groups;
+  apart.insert(apart.begin() + 2, filters);
+  SmallVector<int64_t> order = {1, 2, 0};
+  order.append(axesFrom(3, 3 + axes));
+  g = b.reshape(b.transpose(b.reshape(g, apart), order), {o.groups, filters, b.dim(x, 2)});
+  return b.reshape(b.dot(g, x, {0}, {0}, {2}, {2}, elementType), weights);
 }

@@ -19,5 +19,8 @@ bool isOpenConv(PrimBuilder &b, mlir::Value weight, Dim groups, bool transposed)
 /// Sums of `elementType`, and what they become; a fault, or a check of the run, where operands do
 /// not fit together.
 mlir::Value openConv(PrimBuilder &b, const OpenConv &o, mlir::Type elementType, const ConvEnd &end);
+/// The gradient of the filters of `o`, whose result's gradient is `g`.
+mlir::Value openFilterGradient(PrimBuilder &b, const OpenConv &o, mlir::Value g,
+                               mlir::Type elementType);
 
 } // namespace tcc

@@ -38,8 +38,7 @@ Dim tcc::windowsIn(PrimBuilder &b, Dim extent, Dim size, Dim step) {
   return b.maxDims(b.addDims(between, b.dim(1)), b.dim(0));
 }
 
-/// 0, 1, ... as positions, which say more to code generation than elements do.
-static Value positions(PrimBuilder &b, Dim count) {
+Value tcc::positions(PrimBuilder &b, Dim count) {
   Type index = b.builder().getI64Type();
   auto known = b.known(count);
   if (!known)

@@ -8,6 +8,9 @@ namespace tcc {
 /// a check that `extent` has one window, or that `step` is above 0 (it counts as 1).
 Dim windowsIn(PrimBuilder &b, Dim extent, Dim size, Dim step);
 
+/// 0, 1, ... as positions, which say more to code generation than elements do.
+mlir::Value positions(PrimBuilder &b, Dim count);
+
 /// `count` windows of `size` elements of x along `axis`, `step` apart, as axes [.., count, size,
 /// ..] in its place, taken by index.
 mlir::Value windowsByIndex(PrimBuilder &b, mlir::Value x, int64_t axis, Dim count, Dim size,

@@ -33,71 +33,21 @@ bool isOpen(NodeContext &c) {
          !c.intsAttr("kernel_shape");
 }
 
-LogicalResult convolveOpen(NodeContext &c, bool transposed) {
-  PrimBuilder &b = c.b;
-  Value x = c.in(0), w = c.in(1);
-  int64_t groups = c.intAttr("group", 1), axes = b.rank(w) - 2;
-  auto list = [&](StringRef name, int64_t count, int64_t otherwise) {
-    return c.intsAttr(name).value_or(SmallVector<int64_t>(count, otherwise));
-  };
-  OpenConv o{x, w, b.dim(groups), list("strides", axes, 1), list("dilations", axes, 1)};
-  o.transposed = transposed;
-  SmallVector<int64_t> pads = list("pads", 2 * axes, 0), extra = list("output_padding", axes, 0);
-  std::string mode = c.stringAttr("auto_pad", "NOTSET");
-  if ((mode != "NOTSET" && mode != "VALID") || c.intsAttr("output_shape"))
-    return c.fail("the kernel's extents must be known");
-  auto below = [](ArrayRef<int64_t> values, int64_t least) {
-    return llvm::any_of(values, [&](int64_t v) { return v < least || v > INT32_MAX; });
-  };
-  if (b.rank(x) != axes + 2 || static_cast<int64_t>(o.strides.size()) != axes ||
-      static_cast<int64_t>(o.dilations.size()) != axes ||
-      static_cast<int64_t>(pads.size()) != 2 * axes || static_cast<int64_t>(extra.size()) != axes ||
-      below(o.strides, 1) || below(o.dilations, 1) || below(extra, 0) || groups < 1)
-    return c.fail("strides, dilations, pads or groups do not fit the operand");
-  for (int64_t i = 0; i < axes; ++i) {
-    o.low.push_back(b.dim(mode == "VALID" ? 0 : pads[i]));
-    o.high.push_back(b.dim(mode == "VALID" ? 0 : pads[i + axes]));
-    o.extra.push_back(b.dim(extra[i]));
-  }
-  Type own = b.elem(x), wide = c.has(2) ? wideType(own) : own;
-  ConvEnd end{{}, own};
-  if (c.has(2)) {
-    end.bias = b.cast(c.in(2), wide);
-    if (b.rank(end.bias) != 1)
-      return c.fail("the bias must be a vector");
-  }
-  return c.give(openConv(b, o, wide, end));
-}
-
-LogicalResult conv(NodeContext &c) {
-  if (isOpen(c))
-    return convolveOpen(c, /*transposed=*/false);
-  PrimBuilder &b = c.b;
-  Value x = c.in(0), w = c.in(1);
-  int64_t groups = c.intAttr("group", 1);
-  auto window = convolutionWindow(c, x, w, groups);
-  if (failed(window))
-    return failure();
-  Type own = b.elem(x), wide = c.has(2) ? wideType(own) : own;
-  return finish(c, convolve(b, x, w, *window, groups, wide), 2, own);
-}
-
 bool isWithDynamicPads(NodeContext &c) {
   return c.node.getTarget() == "ConvTransposeWithDynamicPads";
 }
 
-/// Where the result of a transposed convolution lies in the full one.
+/// What of the full result of a transposed convolution is cut off, and what stays.
 struct Crop {
-  Dim begin, size;
+  Dim low, high, size;
 };
 
 /// ONNX ConvTranspose: pads (of ONNX Runtime's own an operand), or output_shape, or auto_pad say
-/// what is cut off.
-FailureOr<SmallVector<Crop>> transposedCrops(NodeContext &c, Value x, ArrayRef<int64_t> kernel,
-                                             const PrimBuilder::Window &w,
-                                             ArrayRef<int64_t> extra) {
+/// what is cut off. `spans`: what the kernel covers.
+FailureOr<SmallVector<Crop>> transposedCrops(NodeContext &c, Value x, ArrayRef<Dim> spans,
+                                             ArrayRef<int64_t> strides, ArrayRef<int64_t> extra) {
   PrimBuilder &b = c.b;
-  size_t count = kernel.size();
+  size_t count = spans.size();
   auto shape = c.intsAttr("output_shape");
   if (shape && shape->size() == count + 2)
     shape->erase(shape->begin(), shape->begin() + 2);
@@ -117,28 +67,111 @@ FailureOr<SmallVector<Crop>> transposedCrops(NodeContext &c, Value x, ArrayRef<i
     return c.fail("'pads' needs " + llvm::Twine(2 * count) + " entries");
   SmallVector<Crop> crops;
   for (size_t i = 0; i < count; ++i) {
-    Dim extent = b.dim(x, i + 2), stride = b.dim(w.strides[i]);
-    int64_t span = (kernel[i] - 1) * w.dilations[i] + 1;
-    Dim full = b.addDims(b.mulDims(b.subDims(extent, b.dim(1)), stride), b.dim(span + extra[i]));
+    Dim extent = b.dim(x, i + 2), stride = b.dim(strides[i]);
+    Dim full = b.addDims(b.mulDims(b.subDims(extent, b.dim(1)), stride),
+                         b.addDims(spans[i], b.dim(extra[i])));
     bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
     if (!shape && !same) {
       Dim low = mode == "VALID" ? b.dim(0) : pads[i];
       Dim high = mode == "VALID" ? b.dim(0) : pads[i + count];
-      crops.push_back({low, b.subDims(full, b.addDims(low, high))});
+      crops.push_back({low, high, b.subDims(full, b.addDims(low, high))});
       continue;
     }
     // Nothing is put before the result: what lies beyond the full one is bias.
-    Dim total = shape ? b.subDims(full, b.dim((*shape)[i])) : b.dim(span - w.strides[i] + extra[i]);
+    Dim total = shape ? b.subDims(full, b.dim((*shape)[i]))
+                      : b.addDims(b.subDims(spans[i], stride), b.dim(extra[i]));
     total = b.maxDims(total, b.dim(0));
     Dim size = shape ? b.dim((*shape)[i]) : b.subDims(full, total);
     Dim half = b.floorDivDims(total, b.dim(2));
-    crops.push_back({mode == "SAME_UPPER" ? half : b.subDims(total, half), size});
+    Dim low = mode == "SAME_UPPER" ? half : b.subDims(total, half);
+    crops.push_back({low, b.subDims(b.subDims(full, size), low), size});
   }
   return crops;
 }
 
+/// How a convolution by filters of open extents, which are `spans` with what lies between their
+/// elements, is padded, or what of its full result is cut off.
+LogicalResult readPads(NodeContext &c, ArrayRef<Dim> spans, ArrayRef<int64_t> extra, OpenConv &o) {
+  PrimBuilder &b = c.b;
+  size_t count = spans.size();
+  o.extra = llvm::map_to_vector(extra, [&](int64_t more) -> Dim { return b.dim(more); });
+  if (o.transposed) {
+    auto crops = transposedCrops(c, o.x, spans, o.strides, extra);
+    if (failed(crops))
+      return failure();
+    for (const Crop &crop : *crops) {
+      o.low.push_back(crop.low);
+      o.high.push_back(crop.high);
+    }
+    return success();
+  }
+  SmallVector<int64_t> pads = c.intsAttr("pads").value_or(SmallVector<int64_t>(2 * count, 0));
+  std::string mode = c.stringAttr("auto_pad", "NOTSET");
+  if (pads.size() != 2 * count)
+    return c.fail("'pads' needs " + llvm::Twine(2 * count) + " entries");
+  for (size_t i = 0; i < count; ++i) {
+    Dim low = b.dim(mode == "VALID" ? 0 : pads[i]);
+    Dim high = b.dim(mode == "VALID" ? 0 : pads[i + count]);
+    if (mode == "SAME_UPPER" || mode == "SAME_LOWER")
+      std::tie(low, high) =
+          samePadding(b, b.dim(o.x, i + 2), spans[i], o.strides[i], mode == "SAME_UPPER");
+    o.low.push_back(low);
+    o.high.push_back(high);
+  }
+  return success();
+}
+
+LogicalResult convolveOpen(NodeContext &c, bool transposed) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0), w = c.in(1);
+  int64_t groups = c.intAttr("group", 1), axes = b.rank(w) - 2;
+  auto list = [&](StringRef name, int64_t otherwise) {
+    return c.intsAttr(name).value_or(SmallVector<int64_t>(axes, otherwise));
+  };
+  OpenConv o{x, w, b.dim(groups), list("strides", 1), list("dilations", 1)};
+  o.transposed = transposed;
+  SmallVector<int64_t> extra = list("output_padding", 0);
+  auto below = [](ArrayRef<int64_t> values, int64_t least) {
+    return llvm::any_of(values, [&](int64_t v) { return v < least || v > INT32_MAX; });
+  };
+  if (b.rank(x) != axes + 2 || static_cast<int64_t>(o.strides.size()) != axes ||
+      static_cast<int64_t>(o.dilations.size()) != axes ||
+      static_cast<int64_t>(extra.size()) != axes || below(o.strides, 1) || below(o.dilations, 1) ||
+      below(extra, 0) || groups < 1)
+    return c.fail("strides, dilations, output_padding or groups do not fit the operand");
+  Dims spans;
+  for (int64_t i = 0; i < axes; ++i) {
+    Dim between = b.mulDims(b.subDims(b.dim(w, i + 2), b.dim(1)), b.dim(o.dilations[i]));
+    spans.push_back(b.addDims(between, b.dim(1)));
+  }
+  if (failed(readPads(c, spans, extra, o)))
+    return failure();
+  size_t bias = isWithDynamicPads(c) ? 3 : 2;
+  Type own = b.elem(x), wide = c.has(bias) ? wideType(own) : own;
+  ConvEnd end{{}, own};
+  if (c.has(bias)) {
+    end.bias = b.cast(c.in(bias), wide);
+    if (b.rank(end.bias) != 1)
+      return c.fail("the bias must be a vector");
+  }
+  return c.give(openConv(b, o, wide, end));
+}
+
+LogicalResult conv(NodeContext &c) {
+  if (isOpen(c))
+    return convolveOpen(c, /*transposed=*/false);
+  PrimBuilder &b = c.b;
+  Value x = c.in(0), w = c.in(1);
+  int64_t groups = c.intAttr("group", 1);
+  auto window = convolutionWindow(c, x, w, groups);
+  if (failed(window))
+    return failure();
+  Type own = b.elem(x), wide = c.has(2) ? wideType(own) : own;
+  return finish(c, convolve(b, x, w, *window, groups, wide), 2, own);
+}
+
 LogicalResult convTranspose(NodeContext &c) {
-  if (isOpen(c) && !isWithDynamicPads(c))
+  if (isOpen(c))
     return convolveOpen(c, /*transposed=*/true);
   PrimBuilder &b = c.b;
   Value x = c.in(0), w = c.in(1);
@@ -161,7 +194,10 @@ LogicalResult convTranspose(NodeContext &c) {
   for (auto [s, d, e] : llvm::zip(window.strides, window.dilations, extra))
     if (s < 1 || d < 1 || e < 0)
       return c.fail("has a stride or dilation below 1");
-  auto crops = transposedCrops(c, x, *kernel, window, extra);
+  Dims spans;
+  for (auto [extent, dilation] : llvm::zip(*kernel, window.dilations))
+    spans.push_back(b.dim((extent - 1) * dilation + 1));
+  auto crops = transposedCrops(c, x, spans, window.strides, extra);
   if (failed(crops))
     return failure();
   // A constant crop is the padding of the convolution; what cannot be is sliced off.
@@ -170,9 +206,9 @@ LogicalResult convTranspose(NodeContext &c) {
   window.strides.assign(count, 1);
   for (size_t i = 0; i < count; ++i) {
     int64_t reach = ((*kernel)[i] - 1) * window.dilations[i];
-    auto begin = b.known((*crops)[i].begin);
+    auto begin = b.known((*crops)[i].low);
     int64_t low = begin && *begin <= reach ? reach - *begin : reach;
-    Dim start = b.subDims((*crops)[i].begin, b.dim(reach - low));
+    Dim start = b.subDims((*crops)[i].low, b.dim(reach - low));
     // Enough after the end for the extra outputs, and exactly that where known.
     Dim extent = b.addDims(
         b.mulDims(b.subDims(b.dim(x, i + 2), b.dim(1)), b.dim(window.inputDilation[i])), b.dim(1));

@@ -60,20 +60,18 @@ static FailureOr<SmallVector<int64_t>> positiveList(NodeContext &c, StringRef na
   return list;
 }
 
-/// auto_pad SAME: as much as gives ceil(extent / stride) windows.
-static void samePadding(PrimBuilder &b, Dim extent, int64_t span, int64_t stride, bool upper,
-                        Dim &low, Dim &high) {
+std::pair<Dim, Dim> tcc::samePadding(PrimBuilder &b, Dim extent, Dim span, int64_t stride,
+                                     bool upper) {
   Dim total;
   if (stride == 1) {
-    total = b.dim(span - 1);
+    total = b.subDims(span, b.dim(1));
   } else {
     Dim count = b.ceilDivDims(extent, b.dim(stride));
-    Dim covered = b.addDims(b.mulDims(b.subDims(count, b.dim(1)), b.dim(stride)), b.dim(span));
+    Dim covered = b.addDims(b.mulDims(b.subDims(count, b.dim(1)), b.dim(stride)), span);
     total = b.maxDims(b.subDims(covered, extent), b.dim(0));
   }
   Dim half = b.floorDivDims(total, b.dim(2)), rest = b.subDims(total, half);
-  low = upper ? half : rest;
-  high = upper ? rest : half;
+  return upper ? std::pair(half, rest) : std::pair(rest, half);
 }
 
 FailureOr<OnnxWindow> tcc::onnxWindow(NodeContext &c, Value x, ArrayRef<int64_t> kernel) {
@@ -103,7 +101,8 @@ FailureOr<OnnxWindow> tcc::onnxWindow(NodeContext &c, Value x, ArrayRef<int64_t>
     Dim low = b.dim(pads[i]), high = b.dim(pads[i + count]);
     int64_t span = (kernel[i] - 1) * (*dilations)[i] + 1;
     if (same)
-      samePadding(b, b.dim(x, i + 2), span, (*strides)[i], mode == "SAME_UPPER", low, high);
+      std::tie(low, high) =
+          samePadding(b, b.dim(x, i + 2), b.dim(span), (*strides)[i], mode == "SAME_UPPER");
     if (auto l = b.known(low), h = b.known(high); !l || !h || *l < 0 || *h < 0)
       w.explicitPad = true;
     w.low.push_back(low);

@@ -22,6 +22,9 @@ struct OnnxWindow {
 /// extents.
 mlir::FailureOr<OnnxWindow> onnxWindow(NodeContext &c, mlir::Value x,
                                        llvm::ArrayRef<int64_t> kernel);
+/// auto_pad SAME, before and after an axis: as much as gives ceil(extent / stride) windows that
+/// cover `span` elements.
+std::pair<Dim, Dim> samePadding(PrimBuilder &b, Dim extent, Dim span, int64_t stride, bool upper);
 /// x with the padding that the operator cannot apply, filled with `value`.
 mlir::Value padForWindow(PrimBuilder &b, mlir::Value x, const OnnxWindow &w, mlir::Value value);
 /// Kernel extents of a weight [O, I, ...], by its type or by `kernel_shape`, which the

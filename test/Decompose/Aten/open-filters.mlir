@@ -6,9 +6,9 @@
 // CHECK-NOT: prim.conv
 // CHECK: prim.assert %{{.*}}, "the filters and their groups: extents of the operands differ"
 // CHECK: prim.assert %{{.*}}, "the channels of operand and weight: extents of the operands differ"
-// CHECK: prim.take %arg0, {{.*}} -> tensor<1x?x9x7x3xf32>
-// CHECK: prim.take {{.*}} -> tensor<1x?x7x3x7x3xf32>
-// CHECK: prim.dot {{.*}} batch [0] x [0] contract [2] x [2] : (tensor<?x49x36xf32>, tensor<?x?x36xf32>) -> tensor<?x49x?xf32>
+// CHECK: prim.take %arg0, {{.*}} -> tensor<1x?x9x3x7xf32>
+// CHECK: prim.take {{.*}} -> tensor<1x?x3x7x3x7xf32>
+// CHECK: prim.dot {{.*}} batch [0] x [0] contract [2] x [1] : (tensor<?x?x36xf32>, tensor<?x36x49xf32>) -> tensor<?x?x49xf32>
 func.func @own_filters(%x: tensor<1x?x9x9xf32>, %w: tensor<?x4x3x3xf32>, %g: tensor<i64>) -> tensor<1x?x7x7xf32> {
   %0 = graph.node "aten" "conv2d.default"(%x, %w, %g) {attrs = {input = #graph.operand<0>, weight = #graph.operand<1>, groups = #graph.operand<2>}} : (tensor<1x?x9x9xf32>, tensor<?x4x3x3xf32>, tensor<i64>) -> tensor<1x?x7x7xf32>
   return %0 : tensor<1x?x7x7xf32>
@@ -19,7 +19,7 @@ func.func @own_filters(%x: tensor<1x?x9x9xf32>, %w: tensor<?x4x3x3xf32>, %g: ten
 // CHECK: prim.assert %{{.*}}, "a convolution's kernel has no elements"
 // CHECK: prim.assert %{{.*}}, "a convolution's kernel is larger than its operand"
 // CHECK: prim.take {{.*}} -> tensor<1x4x?x?xf32>
-// CHECK: prim.reduce sum {{.*}} [3] : (tensor<1x4x?x?xf32>) -> tensor<1x4x?xf32>
+// CHECK: prim.reduce sum {{.*}} [2] : (tensor<1x4x?x?xf32>) -> tensor<1x4x?xf32>
 func.func @template(%x: tensor<4x?xf32>, %w: tensor<4x1x?xf32>) -> tensor<4x?xf32> {
   %0 = graph.node "aten" "conv1d.default"(%x, %w) {attrs = {input = #graph.operand<0>, weight = #graph.operand<1>, groups = 4}} : (tensor<4x?xf32>, tensor<4x1x?xf32>) -> tensor<4x?xf32>
   return %0 : tensor<4x?xf32>
@@ -30,7 +30,7 @@ func.func @template(%x: tensor<4x?xf32>, %w: tensor<4x1x?xf32>) -> tensor<4x?xf3
 // CHECK: prim.pad %arg0
 // CHECK: prim.dot
 func.func @turned(%x: tensor<1x4x9xf32>, %w: tensor<4x3x?xf32>) -> tensor<1x3x?xf32> {
-  %0 = graph.node "onnx" "ConvTranspose"(%x, %w) {attrs = {strides = [2]}, version = 11 : i64} : (tensor<1x4x9xf32>, tensor<4x3x?xf32>) -> tensor<1x3x?xf32>
+  %0 = graph.node "onnx" "ConvTranspose"(%x, %w) {attrs = {strides = array<i64: 2>}, version = 11 : i64} : (tensor<1x4x9xf32>, tensor<4x3x?xf32>) -> tensor<1x3x?xf32>
   return %0 : tensor<1x3x?xf32>
 }
 
@@ -42,13 +42,43 @@ func.func @many_filters(%x: tensor<2x4x9x9xf32>, %w: tensor<?x4x3x3xf32>) -> ten
   return %0 : tensor<2x?x7x7xf32>
 }
 
+// What is padded, or cut off, follows from the kernel.
+// CHECK-LABEL: func @as_large_as_before
+// CHECK: %[[EXTENT:.*]] = prim.dim %arg1, 2
+// CHECK: prim.pad %arg0
+// CHECK: prim.dot
+func.func @as_large_as_before(%x: tensor<1x4x9xf32>, %w: tensor<3x4x?xf32>) -> tensor<1x3x9xf32> {
+  %0 = graph.node "onnx" "Conv"(%x, %w) {attrs = {auto_pad = "SAME_UPPER"}, version = 11 : i64} : (tensor<1x4x9xf32>, tensor<3x4x?xf32>) -> tensor<1x3x9xf32>
+  return %0 : tensor<1x3x9xf32>
+}
+
+// CHECK-LABEL: func @as_large_as_stated
+// CHECK: prim.pad %arg0
+// CHECK: prim.dot
+func.func @as_large_as_stated(%x: tensor<1x4x9xf32>, %w: tensor<4x3x?xf32>) -> tensor<1x3x20xf32> {
+  %0 = graph.node "onnx" "ConvTranspose"(%x, %w) {attrs = {output_shape = array<i64: 20>, strides = array<i64: 2>}, version = 11 : i64} : (tensor<1x4x9xf32>, tensor<4x3x?xf32>) -> tensor<1x3x20xf32>
+  return %0 : tensor<1x3x20xf32>
+}
+
+// The gradient of the operand is a convolution the other way round, that of the filters one product.
+// CHECK-LABEL: func @gradients
+// CHECK: prim.reverse
+// CHECK: prim.dot
+// CHECK: prim.take %{{.*}} -> tensor<2x4x?x?xf32>
+// CHECK: prim.dot {{.*}} batch [0] x [0] contract [2] x [2]
+// CHECK: prim.reduce sum %arg0 [0, 2]
+func.func @gradients(%g: tensor<2x3x?xf32>, %x: tensor<2x4x9xf32>, %w: tensor<3x4x?xf32>) -> (tensor<2x4x9xf32>, tensor<3x4x?xf32>, tensor<3xf32>) {
+  %0:3 = graph.node "aten" "convolution_backward.default"(%g, %x, %w) {attrs = {grad_output = #graph.operand<0>, input = #graph.operand<1>, weight = #graph.operand<2>, groups = 1, stride = [2], padding = [1]}} : (tensor<2x3x?xf32>, tensor<2x4x9xf32>, tensor<3x4x?xf32>) -> (tensor<2x4x9xf32>, tensor<3x4x?xf32>, tensor<3xf32>)
+  return %0#0, %0#1, %0#2 : tensor<2x4x9xf32>, tensor<3x4x?xf32>, tensor<3xf32>
+}
+
 // -----
 
-// expected-error @+1 {{the kernel's extents must be known}}
+// expected-error @+1 {{'output_shape' needs 1 entries}}
 module {
-  func.func @as_large_as_before(%x: tensor<1x4x9xf32>, %w: tensor<3x4x?xf32>) -> tensor<1x3x9xf32> {
-    %0 = graph.node "onnx" "Conv"(%x, %w) {attrs = {auto_pad = "SAME_UPPER"}, version = 11 : i64} : (tensor<1x4x9xf32>, tensor<3x4x?xf32>) -> tensor<1x3x9xf32>
-    return %0 : tensor<1x3x9xf32>
+  func.func @of_another_rank(%x: tensor<1x4x9xf32>, %w: tensor<4x3x?xf32>) -> tensor<1x3x?xf32> {
+    %0 = graph.node "onnx" "ConvTranspose"(%x, %w) {attrs = {output_shape = array<i64: 20, 20>}, version = 11 : i64} : (tensor<1x4x9xf32>, tensor<4x3x?xf32>) -> tensor<1x3x?xf32>
+    return %0 : tensor<1x3x?xf32>
   }
 }
 
