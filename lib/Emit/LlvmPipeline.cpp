@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "LlvmPipeline.h"
 #include "ExpandedZeros.h"
+#include "NarrowMoves.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include <algorithm>
@@ -63,6 +64,7 @@ void optimizeForCpu(llvm::Module &module, TargetMachine &machine, const EmitOpti
       passes = builder.buildO0DefaultPipeline(OptimizationLevel::O0);
   });
   hideExpandedZeros(module, machine);
+  moveNarrowFloats(module, machine);
 }
 
 void optimizeForDevice(llvm::Module &module, TargetMachine &machine, const EmitOptions &options) {

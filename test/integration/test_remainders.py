@@ -234,6 +234,20 @@ class Remainders(ToolTest):
                     self.assertTrue(kernels)
                     self.assertNotRegex("".join(kernels), alone)
 
+    def test_moved_narrow_floats(self):
+        """What is left of rows of bf16 and f16 is moved as it is, and not by way of f32."""
+        for name, dtype in (("bf16", onnx.TensorProto.BFLOAT16), ("f16", onnx.TensorProto.FLOAT16)):
+            shape = (8, 5, 56)
+            pads = helper.make_tensor("pads", onnx.TensorProto.INT64, [6], [0, 0, 3, 0, 0, 3])
+            graph = helper.make_graph([helper.make_node("Pad", ["x", "pads"], ["y"], mode="edge")], "borders",
+                                      [helper.make_tensor_value_info("x", dtype, shape)],
+                                      [helper.make_tensor_value_info("y", dtype, (8, 5, 62))], [pads])
+            path, text = self.work / f"{name}.onnx", self.work / f"{name}.s"
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]), path)
+            with self.subTest(name):
+                self.compiles(path, "--target", "x86_64-linux", "--cpu", "v3", "--emit", "asm", "-o", text)
+                self.assertNotRegex(text.read_text(), r"truncsf[bh]f2|vcvtps2ph|vcvtph2ps")
+
 
 if __name__ == "__main__":
     unittest.main()
