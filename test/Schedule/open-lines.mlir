@@ -4,7 +4,7 @@
 
 // What is stacked is an operand seen with an axis of one: that axis and those behind it are one line of pieces, which are copied.
 // CHECK-LABEL: @stack
-// CHECK: {schedule = #cpu.loop_schedule<{{.*}}, axis = 1, {{.*}}, copied_points = 4096, joined_axes = 3>}
+// CHECK: {schedule = #cpu.loop_schedule<{{.*}}, axis = 1, {{.*}}, copied_points = 4096, joined_axes = 3, joined_pieces = true>}
 func.func @stack(%x: tensor<?x?x9xf32> {graph.name = "x"}, %y: tensor<?x?x9xf32> {graph.name = "y"}) -> (tensor<?x2x?x9xf32> {graph.name = "z"}) {
   %m = prim.dim %x, 0 : tensor<?x?x9xf32>
   %n = prim.dim %x, 1 : tensor<?x?x9xf32>
@@ -24,7 +24,7 @@ func.func @stack(%x: tensor<?x?x9xf32> {graph.name = "x"}, %y: tensor<?x?x9xf32>
 
 // Sizes that nothing asks for change nothing.
 // CHECK-LABEL: @unasked
-// CHECK: {schedule = #cpu.loop_schedule<{{.*}}, axis = 1, {{.*}}, joined_axes = 2>}
+// CHECK: {schedule = #cpu.loop_schedule<{{.*}}, axis = 1, {{.*}}, joined_axes = 2, joined_pieces = true>}
 func.func @unasked(%x: tensor<?x4xf32> {graph.name = "x"}, %y: tensor<?x4xf32> {graph.name = "y"}) -> (tensor<?x2x4xf32> {graph.name = "z"}) {
   %n = prim.dim %x, 0 : tensor<?x4xf32>
   %z = kernel.launch loop "concat" ins(%x, %n, %y : tensor<?x4xf32>, index, tensor<?x4xf32>) sizes(%n) {

@@ -55,7 +55,7 @@ func.func @joined_points(%x: tensor<?x33xf32>, %n: index, %y: tensor<4x?x?xf32>,
 // What is put together along an open axis is pieces of one line with the axes behind it; along a known one behind an open
 // axis the line is known.
 // CHECK-LABEL: @open_pieces
-// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 64, copied_points = 4096, joined_axes = 2>} -> tensor<8x?x64xf32>
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 64, copied_points = 4096, joined_axes = 2, joined_pieces = true>} -> tensor<8x?x64xf32>
 // CHECK: prim.concat {{.*}} (tensor<?x384xf32>, tensor<?x640xf32>) -> tensor<?x1024xf32>
 // CHECK: prim.reshape {{.*}} : (tensor<?x1024xf32>) -> tensor<?x16x64xf32>
 func.func @open_pieces(%x: tensor<8x?x64xf32>, %y: tensor<8x?x64xf32>, %n: index, %u: tensor<?x6x64xf32>, %v: tensor<?x10x64xf32>) {
@@ -75,8 +75,8 @@ func.func @open_pieces(%x: tensor<8x?x64xf32>, %y: tensor<8x?x64xf32>, %n: index
 // Parts along an axis are pieces of one line as well; not those of the axes behind it, with gaps, or of
 // what has fewer axes and is repeated along them.
 // CHECK-LABEL: @parts
-// CHECK: {schedule = #cpu.loop_schedule<{{.*}} axis = 1, {{.*}} joined_axes = 2>} -> tensor<8x?x5xf32>
-// CHECK: {schedule = #cpu.loop_schedule<{{.*}} axis = 1, {{.*}} joined_axes = 2>} -> tensor<8x7x15xf32>
+// CHECK: {schedule = #cpu.loop_schedule<{{.*}} axis = 1, {{.*}} joined_axes = 2, joined_pieces = true>} -> tensor<8x?x5xf32>
+// CHECK: {schedule = #cpu.loop_schedule<{{.*}} axis = 1, {{.*}} joined_axes = 2, joined_pieces = true>} -> tensor<8x7x15xf32>
 // CHECK-NOT: joined_axes
 // CHECK: return
 func.func @parts(%x: tensor<8x?x5xf32>, %y: tensor<8x7x5x3xf32>, %w: tensor<3xf32>, %n: index, %i: index, %m: index) {

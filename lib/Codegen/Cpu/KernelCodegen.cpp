@@ -67,14 +67,14 @@ func::FuncOp tcc::codegen::emitKernel(kernel::LaunchOp launch, ModuleOp module, 
     collapseRows(launch);
   }
   auto loop = dyn_cast<cpu::LoopScheduleAttr>(launch.getScheduleAttr());
-  unsigned joined = loop ? loop.getJoinedAxes() : 1;
-  if (joined > 1) {
+  bool joins = loop && loop.getJoinedAxes() > 1;
+  if (joins) {
     copy = launch.clone();
     launch = *copy;
   }
   KernelFrame frame(launch, function, cpu);
-  if (joined > 1)
-    joinAxesInside(frame, joined);
+  if (joins)
+    joinAxesInside(frame, {static_cast<unsigned>(loop.getJoinedAxes()), loop.getJoinedPieces()});
   readBytesFromTables(frame);
   bool ok = emitTemplate(frame);
   markElements(frame);

@@ -24,7 +24,8 @@ using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 LogicalResult LoopScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t axis,
                                        int64_t chunk, int64_t grain, int64_t blockAxis,
                                        int64_t blockRows, std::optional<int64_t> copiedPoints, bool,
-                                       int64_t joinedAxes, bool windowLines, bool shared) {
+                                       int64_t joinedAxes, bool joinedPieces, bool windowLines,
+                                       bool shared) {
   if (failed(verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut},
                                      {"axis", axis, 0},
                                      {"chunk", chunk},
@@ -34,6 +35,8 @@ LogicalResult LoopScheduleAttr::verify(EmitError emitError, int64_t lanes, int64
                                      {"copied_points", copiedPoints.value_or(1)},
                                      {"joined_axes", joinedAxes}})))
     return failure();
+  if (joinedPieces && joinedAxes == 1)
+    return emitError() << "no axes are one, so that no pieces are put together along them";
   if (blockRows > 1 && blockAxis >= axis)
     return emitError() << "block_axis is " << blockAxis << ", which is not before axis " << axis;
   if (blockRows > 1 && copiedPoints)
@@ -210,6 +213,10 @@ LogicalResult LoopScheduleAttr::verifyLaunch(Operation *op) const {
   int64_t rank = type.getRank() - (getJoinedAxes() - 1);
   if (getAxis() >= rank)
     return launch.emitOpError("of rank ") << rank << " has no axis " << getAxis();
+  auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
+  auto concat = yield.getValues().front().getDefiningOp<prim::ConcatOp>();
+  if (getJoinedPieces() && (!concat || static_cast<int64_t>(concat.getAxis()) + 1 != rank))
+    return launch.emitOpError("puts no pieces together along the first of the axes that are one");
   if (getJoinedAxes() > 1 && getAxis() + 1 != rank)
     return launch.emitOpError("joins axes, but does not end with axis ") << getAxis();
   if (getJoinedAxes() > 1)

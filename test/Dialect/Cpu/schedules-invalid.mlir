@@ -323,6 +323,13 @@ func.func @f() attributes {s = #cpu.winograd_schedule<lanes = 8, vectors = 1, ro
 
 // -----
 
+// expected-error @+1 {{no axes are one, so that no pieces are put together along them}}
+func.func @f() attributes {s = #cpu.loop_schedule<lanes = 8, chunk = 64, grain = 1, joined_pieces = true>} {
+  return
+}
+
+// -----
+
 // expected-error @+1 {{joined_axes is 0, at least 1}}
 func.func @f() attributes {s = #cpu.loop_schedule<lanes = 8, chunk = 64, grain = 1, joined_axes = 0>} {
   return
@@ -347,6 +354,17 @@ func.func @f(%x: tensor<4x?xf32>, %n: index) {
   ^bb0(%a: tensor<4x?xf32>):
     kernel.yield %a : tensor<4x?xf32>
   } {schedule = #cpu.loop_schedule<lanes = 4, axis = 1, chunk = 64, grain = 1, joined_axes = 2>} -> tensor<4x?xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x?xf32>, %n: index) {
+  // expected-error @+1 {{puts no pieces together along the first of the axes that are one}}
+  %0 = kernel.launch loop "neg" ins(%x : tensor<4x?xf32>) sizes(%n) {
+  ^bb0(%a: tensor<4x?xf32>):
+    kernel.yield %a : tensor<4x?xf32>
+  } {schedule = #cpu.loop_schedule<lanes = 4, chunk = 64, grain = 1, joined_axes = 2, joined_pieces = true>} -> tensor<4x?xf32>
   return
 }
 

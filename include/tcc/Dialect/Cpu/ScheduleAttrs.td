@@ -32,8 +32,8 @@ def Cpu_LoopScheduleAttr : Cpu_ScheduleAttr<"LoopSchedule", "loop_schedule"> {
     thread. Where `copied_points` is given, runs of at least that many points that lie in an operand
     as they are stored are copied as bytes. With `past_caches` results that outgrow the caches go
     to memory without them, where they lie as whole lines. The last `joined_axes` of the results,
-    open or put together of parts, are one for the kernel's code, and for the other fields here. With
-    `window_lines` the windows of pools are reduced along all axes but the last first, for a line of
+    open or put together of parts, are one for the kernel's code, and for the other fields here; with
+    `joined_pieces` they are lines of the pieces that it puts together. With `window_lines` the windows of pools are reduced along all axes but the last first, for a line of
     points at a time. With `shared` the rows of a block are not read across, but have most of what
     they compute in common: it is computed once for all of them.
 
@@ -43,6 +43,7 @@ def Cpu_LoopScheduleAttr : Cpu_ScheduleAttr<"LoopSchedule", "loop_schedule"> {
                         Cpu_DefaultInt<"0">:$block_axis, Cpu_DefaultInt<"1">:$block_rows,
                         Cpu_OptionalInt:$copied_points, DefaultValuedParameter<"bool", "false">:$past_caches,
                         Cpu_DefaultInt<"1">:$joined_axes,
+                        DefaultValuedParameter<"bool", "false">:$joined_pieces,
                         DefaultValuedParameter<"bool", "false">:$window_lines,
                         DefaultValuedParameter<"bool", "false">:$shared);
 }

@@ -138,11 +138,16 @@ static PieceOp pieceOp(prim::ConcatOp concat, Operation &op,
   return isSize ? PieceOp::Size : PieceOp::None;
 }
 
+/// The concatenation that `launch` stores, or null.
+static prim::ConcatOp storedConcat(kernel::LaunchOp launch) {
+  auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
+  return yield.getValues().front().getDefiningOp<prim::ConcatOp>();
+}
+
 prim::ConcatOp tcc::codegen::openPieces(kernel::LaunchOp launch) {
   Block &body = launch.getBody().front();
-  auto yield = cast<kernel::YieldOp>(body.getTerminator());
-  auto concat = yield.getValues().front().getDefiningOp<prim::ConcatOp>();
-  if (!concat || yield.getValues().size() != 1)
+  prim::ConcatOp concat = storedConcat(launch);
+  if (!concat || launch.getNumResults() != 1)
     return nullptr;
   auto line = tensorType(concat.getResult()).getShape().drop_front(concat.getAxis());
   bool hasParts = ShapedType::isDynamicShape(line); // others are reshaped around the launch
@@ -169,9 +174,9 @@ prim::ConcatOp tcc::codegen::openPieces(kernel::LaunchOp launch) {
   return hasParts && llvm::all_of(concat.getInputs(), isPiece) ? concat : nullptr;
 }
 
-llvm::SmallVector<BlockArgument> tcc::codegen::seenPieces(prim::ConcatOp concat) {
+llvm::SmallVector<BlockArgument> tcc::codegen::seenPieces(kernel::LaunchOp launch) {
   SmallVector<BlockArgument> seen;
-  for (Value input : concat.getInputs())
+  for (Value input : storedConcat(launch).getInputs())
     if (auto reshape = input.getDefiningOp<prim::ReshapeOp>())
       seen.push_back(cast<BlockArgument>(reshape.getX()));
   return seen;
@@ -196,7 +201,7 @@ codegen::Memory tcc::codegen::lineSeen(codegen::LaunchFrame &f, const codegen::M
 }
 
 void tcc::codegen::joinOpenPieces(kernel::LaunchOp launch) {
-  prim::ConcatOp concat = openPieces(launch);
+  prim::ConcatOp concat = storedConcat(launch);
   int64_t axis = concat.getAxis();
   auto join = [&](Value v) { v.setType(tensorType(v).clone(lineOf(tensorType(v), axis))); };
   for (auto slice : launch.getBody().getOps<prim::SliceOp>()) {

@@ -332,7 +332,8 @@ static int64_t longestCopied(RankedTensorType type) {
 }
 
 /// `joined`: axes of the launch's own results that are its last one.
-static kernel::Schedule scheduleOf(kernel::LaunchOp launch, int64_t joined, const CpuTarget &cpu) {
+static kernel::Schedule scheduleOf(kernel::LaunchOp launch, JoinedAxes joined,
+                                   const CpuTarget &cpu) {
   /// Points of about this much work make a task worth a thread.
   constexpr int64_t kGrainPoints = 16384, kMostPoints = 4096;
   constexpr int64_t kReducedColumns = 256; ///< of a task, at least
@@ -342,8 +343,9 @@ static kernel::Schedule scheduleOf(kernel::LaunchOp launch, int64_t joined, cons
   if (type.getRank() == 0)
     return cpu::LoopScheduleAttr::get(context, /*lanes=*/1, /*axis=*/0, kMostPoints,
                                       /*grain=*/1, /*block_axis=*/0, /*block_rows=*/1,
-                                      /*copied_points=*/std::nullopt, /*past_caches=*/false, joined,
-                                      /*window_lines=*/false, /*shared=*/false);
+                                      /*copied_points=*/std::nullopt, /*past_caches=*/false,
+                                      joined.count, joined.pieces, /*window_lines=*/false,
+                                      /*shared=*/false);
   int64_t axis = type.getRank() - 1, innerPoints = 1;
   while (axis > 0) {
     int64_t extent = type.getDimSize(axis), next = type.getDimSize(axis - 1);
@@ -386,12 +388,12 @@ static kernel::Schedule scheduleOf(kernel::LaunchOp launch, int64_t joined, cons
   bool pastCaches = innerPoints == 1 && wholeLines && lanes > 1 && pointsOutgrowCaches(launch, cpu);
   return cpu::LoopScheduleAttr::get(context, lanes, axis, chunk, grain, block.axis, block.rows,
                                     copies ? std::optional(shortest) : std::nullopt, pastCaches,
-                                    joined, windowLines, shared.has_value());
+                                    joined.count, joined.pieces, windowLines, shared.has_value());
 }
 
 kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTarget &cpu) {
-  unsigned joined = joinedAxes(launch);
-  if (joined == 1)
+  JoinedAxes joined = joinedAxes(launch);
+  if (joined.count == 1)
     return scheduleOf(launch, joined, cpu);
   OwningOpRef<kernel::LaunchOp> copy = launch.clone();
   joinAxesInside(*copy, joined);

@@ -441,33 +441,35 @@ static Value fullArgument(kernel::LaunchOp launch, Collapse &collapse) {
   return {};
 }
 
-unsigned tcc::codegen::joinedAxes(kernel::LaunchOp launch) {
+codegen::JoinedAxes tcc::codegen::joinedAxes(kernel::LaunchOp launch) {
   auto isPlain = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return !tensor || !tensor.getEncoding();
   };
   if (launch.getKind() != kernel::KernelKind::Loop ||
       !llvm::all_of(launch.getBody().getArgumentTypes(), isPlain))
-    return 1;
-  if (prim::ConcatOp concat = openPieces(launch))
-    return tensorType(concat.getResult()).getRank() - concat.getAxis();
+    return {};
+  if (prim::ConcatOp concat = openPieces(launch)) {
+    int64_t rank = tensorType(concat.getResult()).getRank();
+    return {static_cast<unsigned>(rank - concat.getAxis()), /*pieces=*/true};
+  }
   Collapse collapse(launch);
   bool joins = !areLongLines(collapse.lineLength()) && collapse.appliesInside() &&
                fullArgument(launch, collapse);
-  return joins ? collapse.joined() : 1;
+  return {joins ? static_cast<unsigned>(collapse.joined()) : 1};
 }
 
-void tcc::codegen::joinAxesInside(kernel::LaunchOp launch, unsigned joined) {
-  if (openPieces(launch))
+void tcc::codegen::joinAxesInside(kernel::LaunchOp launch, JoinedAxes joined) {
+  if (joined.pieces)
     return joinOpenPieces(launch);
-  Collapse collapse(launch, joined);
+  Collapse collapse(launch, joined.count);
   Value full = fullArgument(launch, collapse);
   OpBuilder b = OpBuilder::atBlockBegin(&launch.getBody().front());
-  int64_t axis = tensorType(full).getRank() - static_cast<int64_t>(joined);
+  int64_t axis = tensorType(full).getRank() - static_cast<int64_t>(joined.count);
   collapse.apply(prim::DimOp::create(b, launch.getLoc(), b.getIndexType(), full, axis));
 }
 
-void tcc::codegen::joinAxesInside(LaunchFrame &f, unsigned joined) {
+void tcc::codegen::joinAxesInside(LaunchFrame &f, JoinedAxes axes) {
   auto join = [&](Memory memory, RankedTensorType type) {
     size_t kept = type.getRank() - 1;
     for (Value extent : ArrayRef(memory.extents).drop_front(kept + 1))
@@ -476,9 +478,9 @@ void tcc::codegen::joinAxesInside(LaunchFrame &f, unsigned joined) {
     return memory;
   };
   SmallVector<BlockArgument> seen;
-  if (prim::ConcatOp concat = openPieces(f.launch))
-    seen = seenPieces(concat);
-  joinAxesInside(f.launch, joined);
+  if (axes.pieces)
+    seen = seenPieces(f.launch);
+  joinAxesInside(f.launch, axes);
   for (BlockArgument argument : f.launch.getBody().getArguments())
     if (const Memory *memory = f.e.memoryOf(argument)) {
       bool isSeen = llvm::is_contained(seen, argument);

@@ -24,16 +24,22 @@ void joinOpenRows(kernel::LaunchOp launch);
 /// and gives is reshaped around it.
 void joinShortLines(kernel::LaunchOp launch);
 
-/// How many last axes of what `launch`, of kind loop, stores may be one for its code, although only
-/// a run knows all of their extents: those that nothing in it tells apart, if its lines are short,
-/// or that along which it puts its operands together and those behind it. 1: none.
-unsigned joinedAxes(kernel::LaunchOp launch);
+/// How many last axes of what a kernel of points stores are one for its code, as its schedule says.
+struct JoinedAxes {
+  unsigned count = 1;
+  bool pieces = false; ///< it puts its operands together along the first, and does nothing else
+};
+
+/// Which may be, although only a run knows all of their extents: those that nothing in `launch`, of
+/// kind loop, tells apart, if its lines are short, or that along which it puts its operands
+/// together and those behind it.
+JoinedAxes joinedAxes(kernel::LaunchOp launch);
 
 /// Makes them one inside of `launch`, a copy that nobody else sees: how long the axis is its first
 /// argument that has all of it says.
-void joinAxesInside(kernel::LaunchOp launch, unsigned joined);
+void joinAxesInside(kernel::LaunchOp launch, JoinedAxes joined);
 /// The same of a frame, whose launch is such a copy, with what its arguments were bound to.
-void joinAxesInside(LaunchFrame &f, unsigned joined);
+void joinAxesInside(LaunchFrame &f, JoinedAxes joined);
 
 /// Makes one axis of that along which `launch`, of kind loop, puts its operands together and those
 /// behind it, if it does nothing else.
@@ -42,8 +48,8 @@ void joinPieces(kernel::LaunchOp launch);
 /// The concatenation that is all that `launch`, of kind loop, does with its operands or parts of
 /// them, if its axis and those behind it may be one inside of its code alone; else null.
 prim::ConcatOp openPieces(kernel::LaunchOp launch);
-/// The arguments that it sees in another shape.
-llvm::SmallVector<mlir::BlockArgument> seenPieces(prim::ConcatOp concat);
+/// The arguments of such a launch that it sees in another shape.
+llvm::SmallVector<mlir::BlockArgument> seenPieces(kernel::LaunchOp launch);
 /// Such a one as the lines, of `type`, that its axes become.
 Memory lineSeen(LaunchFrame &f, const Memory &memory, mlir::RankedTensorType type);
 /// Makes them one inside of `launch`, a copy that nobody else sees.
