@@ -268,3 +268,50 @@ func.func @open_batch(%x: tensor<?x128x30x30xf32>, %y: tensor<?x64x40x3xf32>, %z
   %2 = prim.reduce max %z [2] : (tensor<?x1000x2xf32>) -> tensor<?x1000xf32>
   return %0, %1, %2 : tensor<128xf32>, tensor<40xf32>, tensor<?x1000xf32>
 }
+
+// Of an open number of rows of a few several are columns of one, in four parts; the rest is reduced apart, and what is broadcast is
+// as many times as there are beside each other.
+// CHECK-LABEL: func @points(
+// CHECK: %[[ROWS:.*]] = prim.dim %[[X:.*]], 0 : tensor<?x3xf32>
+// CHECK: %[[TURNS:.*]] = arith.divui %[[ROWS]], %c64{{.*}} : index
+// CHECK: %[[END:.*]] = arith.muli %[[TURNS]], %c64{{.*}} : index
+// CHECK: %[[LEFT:.*]] = arith.subi %[[ROWS]], %[[END]] : index
+// CHECK: prim.slice %[[X]] starts [0, 0]() steps [1, 1] sizes(%[[END]])
+// CHECK: %[[PARTS:.*]] = prim.reshape %{{.*}} sizes(%[[TURNS]]) : (tensor<?x3xf32>) -> tensor<4x?x48xf32>
+// CHECK: prim.broadcast %arg1 axes [1] sizes() : (tensor<3xf32>) -> tensor<16x3xf32>
+// CHECK: prim.broadcast %{{.*}} axes [2] sizes(%[[TURNS]]) : (tensor<48xf32>) -> tensor<4x?x48xf32>
+// CHECK: prim.sub %[[PARTS]], %{{.*}} : (tensor<4x?x48xf32>, tensor<4x?x48xf32>) -> tensor<4x?x48xf32>
+// CHECK: prim.reduce sum %{{.*}} [1] : (tensor<4x?x48xf32>) -> tensor<4x48xf32>
+// CHECK: prim.reduce sum %{{.*}} [0] : (tensor<64x3xf32>) -> tensor<3xf32>
+// CHECK: prim.slice %[[X]] starts [{{-[0-9]+}}, 0](%[[END]]) steps [1, 1] sizes(%[[LEFT]])
+// CHECK: prim.reduce sum %{{.*}} [0] : (tensor<?x3xf32>) -> tensor<3xf32>
+// CHECK: prim.add
+func.func @points(%x: tensor<?x3xf32>, %y: tensor<3xf32>) -> tensor<3xf32> {
+  %n = prim.dim %x, 0 : tensor<?x3xf32>
+  %0 = prim.broadcast %y axes [1] sizes(%n) : (tensor<3xf32>) -> tensor<?x3xf32>
+  %1 = prim.sub %x, %0 : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+  %2 = prim.reduce sum %1 [0] : (tensor<?x3xf32>) -> tensor<3xf32>
+  return %2 : tensor<3xf32>
+}
+
+// Rows of two open axes are one; partial sums of narrow floats wait in f32.
+// CHECK-LABEL: func @batches_of_points(
+// CHECK: arith.muli
+// CHECK: prim.reshape %{{.*}} : (tensor<?x?x2x2xf16>) -> tensor<?x4xf16>
+// CHECK: prim.reduce sum %{{.*}} [1] : (tensor<4x?x32xf32>) -> tensor<4x32xf32>
+func.func @batches_of_points(%x: tensor<?x?x2x2xf16>) -> tensor<2x2xf16> {
+  %0 = prim.reduce sum %x [0, 1] : (tensor<?x?x2x2xf16>) -> tensor<2x2xf16>
+  return %0 : tensor<2x2xf16>
+}
+
+// Not what is moved on the way, what lanes fill, or what a run tells columns of.
+// CHECK-LABEL: func @other_rows(
+// CHECK-NOT: divui
+func.func @other_rows(%x: tensor<?x3xf32>, %y: tensor<?x40xf32>, %z: tensor<?x?xf32>) -> (tensor<3xf32>, tensor<40xf32>, tensor<?xf32>) {
+  %n = prim.dim %x, 0 : tensor<?x3xf32>
+  %0 = prim.reverse %x [0] : (tensor<?x3xf32>) -> tensor<?x3xf32>
+  %1 = prim.reduce sum %0 [0] : (tensor<?x3xf32>) -> tensor<3xf32>
+  %2 = prim.reduce sum %y [0] : (tensor<?x40xf32>) -> tensor<40xf32>
+  %3 = prim.reduce sum %z [0] : (tensor<?x?xf32>) -> tensor<?xf32>
+  return %1, %2, %3 : tensor<3xf32>, tensor<40xf32>, tensor<?xf32>
+}

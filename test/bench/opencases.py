@@ -102,6 +102,9 @@ def rows():
     for what, f in (("sum", lambda x: x.sum(0)), ("mean", lambda x: x.mean(1)), ("all", lambda x: x.sum())):
         opened(f"reduce/{what}/256x64x128", f, (256, 64, 128), axes=[BATCH])
         opened(f"reduce/{what}/length/256x64x128", f, (256, 64, 128), axes=[{1: "length"}])
+    for n, columns in ((100000, 3), (100000, 4), (20000, 31)):
+        opened(f"reduce/sum/rows/{size_name(n, columns)}", lambda x: x.sum(0), (n, columns), axes=[ROWS])
+    opened("reduce/std/rows/100000x3", lambda x: x.std(0), (100000, 3), axes=[ROWS])
     image = {0: "batch", 2: "height", 3: "width"}
     for what, f in (("softmax", lambda x: x.softmax(1)), ("log_softmax", lambda x: x.log_softmax(1)), ("normalize", F.normalize),
                     ("center", lambda x: x - x.mean(1, True)), ("layer_norm", lambda x: (x - x.mean(1, True)) * (x.var(1, keepdim=True) + 1e-6).rsqrt())):

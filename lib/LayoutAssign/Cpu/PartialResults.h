@@ -19,6 +19,14 @@ int64_t endOfParts(int64_t extent, int64_t results, int64_t parts);
 /// as in registers: not those of sums of narrow floats, which are kept in wider ones.
 bool keepsPartsExact(prim::ReduceKind kind, mlir::Value x);
 
+/// Two results of reductions of `kind` as one.
+mlir::Value joinedResults(mlir::OpBuilder &b, mlir::Location loc, prim::ReduceKind kind,
+                          mlir::Value l, mlir::Value r);
+
+/// Reduces an open number of rows of a few elements as rows of several beside each other; false:
+/// `op` is no such reduction.
+bool splitOpenRowsOfFew(prim::ReduceOp op);
+
 /// Of short lines the place of an extremum becomes the extremum, and then the first (or last) place
 /// where it is: two reductions, for which row kernels have vectors.
 void reduceShortExtremum(prim::ArgReduceOp op);

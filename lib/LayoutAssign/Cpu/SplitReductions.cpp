@@ -21,7 +21,8 @@
 // An extent without a fitting divisor is cut behind the last whole part, and its rest reduced
 // apart.
 //
-// The place of an extremum of short lines is two reductions as well (ShortExtrema.cpp).
+// The place of an extremum of short lines is two reductions as well (ShortExtrema.cpp), and an open
+// number of rows of a few elements is cut in a way of its own (OpenRowsOfFew.cpp).
 //
 // How many parts depends on the extents only, so that a model gives the same on any number of
 // threads.
@@ -230,8 +231,7 @@ static Value cutAlong(OpBuilder &b, Value x, int64_t axis, int64_t start, int64_
   return seen[x] = result;
 }
 
-/// Two results of reductions of `kind` as one.
-static Value joined(OpBuilder &b, Location loc, prim::ReduceKind kind, Value l, Value r) {
+Value tcc::joinedResults(OpBuilder &b, Location loc, prim::ReduceKind kind, Value l, Value r) {
   switch (kind) {
   case prim::ReduceKind::sum:
   case prim::ReduceKind::any: // of truth values, which add up by or
@@ -271,7 +271,7 @@ static bool joinFew(prim::ReduceOp op) {
     x = x.hasOneUse() && !open ? cutAlong(b, x, axis, place, 1, seen)
                                : Value(prim::SliceOp::create(b, loc, type.clone(shape), x,
                                                              ValueRange{}, sizes, starts, steps));
-    all = all ? joined(b, loc, op.getKind(), all, x) : x;
+    all = all ? joinedResults(b, loc, op.getKind(), all, x) : x;
   }
   op.replaceAllUsesWith(prim::ReshapeOp::create(b, loc, given, all, sizes).getResult());
   op.erase();
@@ -445,7 +445,8 @@ void SplitReductionsPass::splitOff(prim::ReduceOp op, Rest rest) {
     return prim::ReduceOp::create(b, loc, kept, op.getKind(), x, op.getAxes());
   };
   prim::ReduceOp whole = reduced(0, rest.end);
-  Value result = joined(b, loc, op.getKind(), whole, reduced(rest.end, type.getDimSize(rest.axis)));
+  Value result =
+      joinedResults(b, loc, op.getKind(), whole, reduced(rest.end, type.getDimSize(rest.axis)));
   if (widens)
     result = prim::CastOp::create(b, loc, given, result);
   op.replaceAllUsesWith(result);
@@ -454,7 +455,7 @@ void SplitReductionsPass::splitOff(prim::ReduceOp op, Rest rest) {
 }
 
 void SplitReductionsPass::split(prim::ReduceOp op) {
-  if (joinFew(op))
+  if (joinFew(op) || splitOpenRowsOfFew(op))
     return;
   std::optional<Rest> rest;
   std::optional<Cut> cut = cutOf(op, rest);
