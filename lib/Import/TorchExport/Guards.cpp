@@ -13,7 +13,7 @@
 // int(0.5 * n) is not in the graph either: it is the example's number, and that it comes out again
 // is a guard. Floats are doubles, as Python's are.
 //
-// A guard that is not understood (of values, or of digits that are rounded to) is none.
+// A guard that is not understood (of values) is none.
 //
 //===----------------------------------------------------------------------===//
 #include "Import/TorchExport/Guards.h"
@@ -269,26 +269,11 @@ private:
     }
     return left;
   }
-  Result bits() {
-    static constexpr StringLiteral operators[] = {"|"};
-    return chain(operators, &GuardReader::exclusive);
-  }
-  Result exclusive() {
-    static constexpr StringLiteral operators[] = {"^"};
-    return chain(operators, &GuardReader::both);
-  }
-  Result both() {
-    static constexpr StringLiteral operators[] = {"&"};
-    return chain(operators, &GuardReader::sum);
-  }
-  Result sum() {
-    static constexpr StringLiteral operators[] = {"+", "-"};
-    return chain(operators, &GuardReader::term);
-  }
-  Result term() {
-    static constexpr StringLiteral operators[] = {"*", "//", "/", "%"};
-    return chain(operators, &GuardReader::unary);
-  }
+  Result bits() { return chain({"|"}, &GuardReader::exclusive); }
+  Result exclusive() { return chain({"^"}, &GuardReader::both); }
+  Result both() { return chain({"&"}, &GuardReader::sum); }
+  Result sum() { return chain({"+", "-"}, &GuardReader::term); }
+  Result term() { return chain({"*", "//", "/", "%"}, &GuardReader::unary); }
 
   bool enter() { return depth < kMaxDepth && ++atoms <= kMaxAtoms && ++depth; }
 
@@ -324,9 +309,9 @@ private:
         return extreme(name);
     for (StringRef name : {"floor", "ceil", "trunc"})
       if (consume(("math." + name + "(").str()))
-        return whole("math", name);
+        return function([&](const Operand &x) { return whole("math", name, x); });
     if (consume("round("))
-      return whole("builtins", "round");
+      return rounded();
     if (consume("torch.sym_float("))
       return function([&](const Operand &x) { return Operand{asReal(x), Operand::Real}; });
     if (consume("torch._sym_sqrt("))
@@ -374,21 +359,33 @@ private:
   }
 
   /// A float as a whole number.
-  Result whole(StringRef domain, StringRef name) {
-    return function([&](const Operand &x) -> Result {
-      if (!x.isReal())
-        return x;
-      auto known = x.real();
-      if (!known)
-        return Operand{nodes.number(domain, name, {x.number})};
-      double value = name == "floor"   ? std::floor(*known)
-                     : name == "ceil"  ? std::ceil(*known)
-                     : name == "trunc" ? std::trunc(*known)
-                                       : std::nearbyint(*known);
-      if (!(std::abs(value) < 0x1p63))
-        return std::nullopt;
-      return Operand{static_cast<int64_t>(value)};
-    });
+  Result whole(StringRef domain, StringRef name, const Operand &x) {
+    if (!x.isReal())
+      return x;
+    auto known = x.real();
+    if (!known)
+      return Operand{nodes.number(domain, name, {x.number})};
+    double value = name == "floor"   ? std::floor(*known)
+                   : name == "ceil"  ? std::ceil(*known)
+                   : name == "trunc" ? std::trunc(*known)
+                                     : std::nearbyint(*known);
+    if (!(std::abs(value) < 0x1p63))
+      return std::nullopt;
+    return Operand{static_cast<int64_t>(value)};
+  }
+
+  /// After "round(": a number, and how many digits of it are kept.
+  Result rounded() {
+    Result x = disjunction();
+    if (!x || x->isTruth())
+      return std::nullopt;
+    if (!consume(","))
+      return consume(")") ? whole("builtins", "round", *x) : std::nullopt;
+    Result digits = unary();
+    auto count = digits ? digits->constant() : std::nullopt;
+    if (!consume(")") || !count || *count < 0 || *count > SizeNodes::kMaxDigits)
+      return std::nullopt;
+    return x->isReal() ? Operand{nodes.rounded(x->number, *count), Operand::Real} : x;
   }
 
   Result larger(StringRef name, const Operand &left, const Operand &right) {

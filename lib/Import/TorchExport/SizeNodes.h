@@ -23,6 +23,9 @@ public:
   mlir::Value truth(llvm::StringRef domain, llvm::StringRef target,
                     llvm::ArrayRef<Number> arguments);
   mlir::Value choice(const Number &condition, const Number &yes, const Number &no, bool isReal);
+  /// Python's round(x, digits) of a double.
+  mlir::Value rounded(const Number &x, int64_t digits);
+  static constexpr int64_t kMaxDigits = 22; ///< 10**22 is the last one that is a double
   mlir::Value extent(mlir::Value tensor, int64_t axis);
   /// A run fails with the message where the condition does not hold.
   void require(mlir::Value condition, const llvm::Twine &message);

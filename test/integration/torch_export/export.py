@@ -202,7 +202,8 @@ class Scaled(nn.Module):
 
     def forward(self, x):
         n, m, k, j = x.shape
-        for holds in [int(0.5 * n) == 4, n / j > 1.0, round(m / 4) == 2, k & 1 == 0, k ^ 3 > 4, abs(k - j) < 2]:
+        for holds in [int(0.5 * n) == 4, n / j > 1.0, round(m / 4) == 2, k & 1 == 0, k ^ 3 > 4, abs(k - j) < 2,
+                      round(m / k, 1) <= 1.8]:
             x = x * 2 if holds else x * 3
         return x
 
