@@ -120,6 +120,15 @@ Value quotientStep(AtenNode &a, Value v) {
   return rounds ? a.b.cast(a.b.cast(v, own), t) : v;
 }
 
+/// What a rounded quotient is of; a number that is divided by a tensor is rounded as a step is.
+Pair dividendAndDivisor(AtenNode &a) {
+  Pair p = operands(a, a.wide());
+  Value self = a.tensor("self");
+  if (p && !(self && a.b.elem(self) == a.own()))
+    p.x = quotientStep(a, p.x);
+  return p;
+}
+
 /// As Python: what the remainder leaves, divided, since a quotient of the operands may be
 /// rounded up to the next integer (1.0 // 0.1 is 9).
 Value floorQuotient(AtenNode &a, Value x, Value y) {
@@ -145,14 +154,14 @@ Value floorQuotient(AtenNode &a, Value x, Value y) {
 }
 
 LogicalResult floorDivide(AtenNode &a) {
-  Pair p = operands(a, a.wide());
+  Pair p = dividendAndDivisor(a);
   return p ? a.give(floorQuotient(a, p.x, p.y)) : missing(a);
 }
 
 LogicalResult divide(AtenNode &a) {
   StringRef mode = a.text("rounding_mode");
   bool isInteger = isa<IntegerType>(a.own());
-  Pair p = operands(a, mode.empty() || isInteger ? factorType(a) : a.wide());
+  Pair p = mode.empty() || isInteger ? operands(a, factorType(a)) : dividendAndDivisor(a);
   if (!p)
     return missing(a);
   if (mode == "floor")

@@ -446,9 +446,10 @@ def rounded(normal):
         a // d, a // 0.1, a // 4, 1.0 // d, torch.div(a, d, rounding_mode="floor"), h // k,
         torch.div(h, 0.3, rounding_mode="floor")], (
             quotients, divisors, quotients[:5].bfloat16(), divisors[:5].bfloat16())
-    # torch rounds each step to the type, but where it divides by a number
+    # torch rounds each step to the type, and a number that is divided, but nothing where it divides by a number
     yield "narrow_quotients", lambda a, b, c, d: [
-        torch.div(x, y, rounding_mode=mode) for x, y in ((a, b), (c, d), (a, 0.3), (c, -1.1)) for mode in ("floor", "trunc")], (
+        *(torch.div(x, y, rounding_mode=mode) for x, y in ((a, b), (c, d), (a, 0.3), (c, -1.1)) for mode in ("floor", "trunc")),
+        *(5.7 // x for x in (a, b, c, d)), torch.floor_divide(5.7, c[0])], (
             *((10 * normal(40)).bfloat16() for _ in range(2)), *((10 * normal(40)).half() for _ in range(2)))
 
 
