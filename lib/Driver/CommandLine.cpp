@@ -417,6 +417,10 @@ Expected<CommandLine> tcc::parseCommandLine(int argc, const char *const *argv) {
   } catch (const CLI::ParseError &error) {
     return userError(printable(error.what()) + " (see tcc --help)");
   }
+  for (const char *file : {"--output", "--depfile"})
+    if (const CLI::Option *option = app.get_option(file);
+        option->count() && option->as<std::string>().empty())
+      return userError(std::string(file) + ": '' names no file");
   args.options.command = commandText(argc, argv);
   return understand(args);
 }

@@ -299,6 +299,11 @@ class BadInput(ToolTest):
         (self.work / "model.onnx").write_bytes(model([node("Relu", ["x"], ["y"])]).SerializeToString())
         self.check_rejected(self.tcc("model.onnx", "-o", "absent/model.so"), "absent/model.so")
 
+    def test_outputs_without_a_name(self):
+        (self.work / "model.onnx").write_bytes(model([node("Relu", ["x"], ["y"])]).SerializeToString())
+        for flags in (["-o", ""], ["-o", "model.so", "--depfile", ""]):
+            self.check_rejected(self.tcc("model.onnx", *flags), "'' names no file")
+
     def test_dependencies_that_cannot_be_written(self):
         (self.work / "model.onnx").write_bytes(model([node("Relu", ["x"], ["y"])]).SerializeToString())
         (self.work / "folder").mkdir()
