@@ -37,6 +37,22 @@ func.func @counted() -> tensor<5xi64> {
   return %0 : tensor<5xi64>
 }
 
+// CHECK-LABEL: func @drawn
+// CHECK: prim.random_bits
+// CHECK: prim.random_bits
+func.func @drawn() -> (tensor<2x3xf32>, tensor<4xf64>) {
+  %0 = graph.node "prims" "normal.default"() {attrs = {shape = [2, 3], mean = 1.0, std = 2.0}} : () -> tensor<2x3xf32>
+  %1 = graph.node "prims" "uniform.default"() {attrs = {shape = [4], low = -1.0, high = 3.0, stride = [1]}} : () -> tensor<4xf64>
+  return %0, %1 : tensor<2x3xf32>, tensor<4xf64>
+}
+
+// CHECK-LABEL: func @number
+// CHECK: prim.reshape %arg0 {{.*}}: (tensor<1x1xf32>) -> tensor<f32>
+func.func @number(%x: tensor<1x1xf32>) -> tensor<f32> {
+  %0 = graph.node "prims" "item.default"(%x) {attrs = {a = #graph.operand<0>}} : (tensor<1x1xf32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
 // -----
 
 // expected-error @+1 {{prims.split_dim.default on (f32[6]): the extent is no multiple of outer_length}}
