@@ -234,8 +234,11 @@ function("hints", hinted, rows(4), [(2,), (5,)])
 def scaled_bytes(self, x):
     a, b = x.to(torch.float8_e4m3fn), self.b.to(torch.float8_e4m3fn).t()
     each = x.float().abs().amax(1, keepdim=True)
+    one, line = F.ScalingType.TensorWise, F.ScalingType.RowWise
     return [torch._scaled_mm(a, b, each.new_tensor(0.5), each.new_tensor(2.0), out_dtype=torch.float32),
-            torch._scaled_mm(a, b, each, self.columns.float(), bias=self.bias.bfloat16(), out_dtype=torch.bfloat16)]
+            torch._scaled_mm(a, b, each, self.columns.float(), bias=self.bias.bfloat16(), out_dtype=torch.bfloat16),
+            F.scaled_mm(a, b, each.new_tensor(0.5), one, each.new_tensor(2.0), one, output_dtype=torch.float32),
+            F.scaled_mm(a, b, each, line, self.columns.float(), line, output_dtype=torch.float32)]
 
 
 function("scaled-bytes", scaled_bytes, rows(32), [(16,), (5,)], b=lambda: torch.randn(16, 32), columns=lambda: torch.rand(1, 16),

@@ -201,15 +201,15 @@ LogicalResult weightOnlyProduct(AtenNode &a) {
 
 /// Products of 8-bit floats, summed in f32. A scale is one number, or one for each row of the first
 /// operand and each column of the second.
-LogicalResult scaledProduct(AtenNode &a) {
+LogicalResult scaledProduct(AtenNode &a, Value scaleOfRows, Value scaleOfColumns) {
   PrimBuilder &b = a.b;
   Type f32 = b.builder().getF32Type();
   Value x = a.cast(a.tensor("self"), f32), y = a.cast(a.tensor("mat2"), f32);
   if (b.rank(x) != 2 || b.rank(y) != 2)
     return a.fail("needs matrices");
   Value product = b.matmul(x, y);
-  auto scale = [&](StringRef name, int64_t axis) -> FailureOr<Value> {
-    Value given = a.cast(a.tensor(name), f32);
+  auto scale = [&](StringRef name, Value given, int64_t axis) -> FailureOr<Value> {
+    given = a.cast(given, f32);
     Dims have = b.dims(given);
     if (b.known(b.productOf(have)) == 1)
       return b.reshape(given, ArrayRef<int64_t>());
@@ -220,7 +220,7 @@ LogicalResult scaledProduct(AtenNode &a) {
                     "of blocks are not supported");
     return given;
   };
-  auto rows = scale("scale_a", 0), columns = scale("scale_b", 1);
+  auto rows = scale("scale_a", scaleOfRows, 0), columns = scale("scale_b", scaleOfColumns, 1);
   if (failed(rows) || failed(columns))
     return failure();
   Value result = b.mul(b.mul(product, *rows), *columns);
@@ -229,6 +229,25 @@ LogicalResult scaledProduct(AtenNode &a) {
   if (a.has("scale_result"))
     result = b.mul(result, a.cast(a.tensor("scale_result"), f32));
   return a.give(result);
+}
+
+LogicalResult scaledProductOfTwo(AtenNode &a) {
+  return scaledProduct(a, a.tensor("scale_a"), a.tensor("scale_b"));
+}
+
+/// torch.nn.functional.scaled_mm, which says for each operand what its scales are of.
+LogicalResult scaledProductByRecipe(AtenNode &a) {
+  SmallVector<Value> rows = a.tensors("scale_a"), columns = a.tensors("scale_b");
+  auto isOfOneOrLine = [&](StringRef name) {
+    auto recipe = a.integers(name);
+    constexpr int64_t one = 0, line = 1; // TensorWise, RowWise
+    return recipe && recipe->size() == 1 && ((*recipe)[0] == one || (*recipe)[0] == line);
+  };
+  auto contracted = a.integers("contraction_dim");
+  if (rows.size() != 1 || columns.size() != 1 || !isOfOneOrLine("recipe_a") ||
+      !isOfOneOrLine("recipe_b") || (contracted && !contracted->empty()))
+    return a.fail("scales of blocks are not supported, nor axes other than the last and the first");
+  return scaledProduct(a, rows[0], columns[0]);
 }
 
 } // namespace
@@ -261,7 +280,8 @@ void tcc::populateAtenQuantizationRules(RuleSet &rules) {
                     fakeQuantize<Per::Channel>},
                    {"fake_quantize_per_channel_affine_cachemask", "default",
                     "self scale zero_point", fakeQuantize<Per::Channel>},
-                   {"_scaled_mm", "default", "self mat2 scale_a scale_b", scaledProduct},
+                   {"_scaled_mm", "default", "self mat2 scale_a scale_b", scaledProductOfTwo},
+                   {"_scaled_mm_v2", "default", "self mat2", scaledProductByRecipe},
                    {"_int_mm", "default", "self mat2", integerProduct},
                    {"_weight_int8pack_mm", "default", "self mat2 scales", weightOnlyProduct}});
 }
