@@ -49,6 +49,19 @@ class Graphs(ToolTest):
                             self.assertEqual(actual.dtype, dtype)
                             np.testing.assert_allclose(actual, expected, rtol=0, atol=max(1e-15, np.finfo(dtype).eps / 2))
 
+    def test_casts_to_powers_of_two(self):
+        """Integers are rounded as floats are, and floats of 64 bits before any digit is lost."""
+        up = lambda x: 2.0 ** np.ceil(np.log2(x))
+        for kind, dtype, x in ((INT64, np.int64, [1, 2, 3, 5, 6, 7, 8, 9, 2**30 + 1]), (TensorProto.UINT8, np.uint8, [1, 3, 127, 129, 255]),
+                               (FLOAT, np.float32, [1, 1.5, 0.3, 5, 1e-20]), (DOUBLE, np.float64, [1, 1.5, 1 + 2.0**-40, 1e9 + 1])):
+            for mode, expected in (("up", up(np.array(x))), ("down", 2.0 ** np.floor(np.log2(np.array(x))))):
+                proto = model([node("Cast", ["x"], ["p"], to=TensorProto.FLOAT8E8M0, round_mode=mode), node("Cast", ["p"], ["y"], to=FLOAT)],
+                              [value("x", kind, [len(x)])], [unknown("y")], opset=24)
+                proto.ir_version = 11
+                onnx.save(proto, self.work / "power.onnx")
+                with self.subTest(kind=kind, mode=mode), Compiled.build(self.work / "power.onnx") as compiled:
+                    np.testing.assert_array_equal(compiled(np.array(x, dtype))[0], expected.astype(np.float32))
+
     def test_windows_of_states_are_those_of_prefixes(self):
         """ONNX Runtime's CPU provider has no windows: slot j has what a call on the tokens before it leaves, or zeros."""
         for name, build, time in (("attention", lambda **w: gated_delta("gated_delta", past=False, **w)[0], 1),

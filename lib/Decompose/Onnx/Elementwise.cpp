@@ -113,26 +113,29 @@ LogicalResult bitShift(NodeContext &c) {
 }
 
 /// x as `to`. A float becomes a sub-byte integer by way of i32, whose high bits
-/// are then dropped. f8E8M0FNU holds powers of two: `round_mode` "up" (the
-/// default) and "down" choose by dropping the fraction's bits.
+/// are then dropped. f8E8M0FNU holds powers of two, and integers are rounded to
+/// them as floats are: `round_mode` "up" (the default) and "down" choose by
+/// dropping the fraction's bits.
 Value castTo(NodeContext &c, Value x, Type to) {
   PrimBuilder &b = c.b;
   bool tiny = isa<IntegerType>(to) && to.getIntOrFloatBitWidth() < 8 && !to.isInteger(1);
   if (tiny && isa<FloatType>(b.elem(x)))
     return b.cast(b.cast(x, b.builder().getI32Type()), to);
   std::string mode = c.stringAttr("round_mode", "up");
-  if (isa<Float8E8M0FNUType>(to) && isa<FloatType>(b.elem(x)) && mode != "nearest") {
-    constexpr double kFraction = (1 << 23) - 1;
+  if (isa<Float8E8M0FNUType>(to) && !b.elem(x).isInteger(1) && mode != "nearest") {
+    // A float32 would round what lies just above a power of two to it.
+    bool isWide = b.elem(x).getIntOrFloatBitWidth() >= 32 && !b.elem(x).isF32();
+    Type real = isWide ? b.builder().getF64Type() : b.builder().getF32Type();
+    Type word = isWide ? b.builder().getI64Type() : b.builder().getI32Type();
+    const double kFraction = isWide ? 0x1p52 - 1 : 0x1p23 - 1;
     auto bitcast = [&](Value v, Type t) {
       return prim::BitcastOp::create(b.builder(), b.location(), b.type(v).clone(t), v).getResult();
     };
-    Value bits = bitcast(b.cast(x, b.builder().getF32Type()), b.builder().getI32Type());
+    Value wide = b.cast(x, real), bits = bitcast(wide, word);
     if (mode == "up")
       bits = b.add(bits, kFraction);
-    Value power = b.binary<prim::AndOp>(bits, b.scalar(-kFraction - 1, b.elem(bits)));
-    Value wide = b.cast(x, b.builder().getF32Type());
-    Value exact = bitcast(power, b.builder().getF32Type());
-    x = b.select(b.predicate<prim::IsFiniteOp>(wide), exact, wide);
+    Value power = b.binary<prim::AndOp>(bits, b.scalar(-kFraction - 1, word));
+    x = b.select(b.predicate<prim::IsFiniteOp>(wide), bitcast(power, real), wide);
   }
   return b.cast(x, to, c.intAttr("saturate", 1));
 }
