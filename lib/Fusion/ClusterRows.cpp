@@ -154,16 +154,9 @@ bool Clustering::joinsRows(prim::ReduceOp op, Cluster &g) {
   if (sameExtents(g.space, full)) {
     g.rows = rows; // the pointwise part runs over whole rows
   } else {
-    // The pointwise part runs once a row: its space is the rows, unit axes aside.
-    SmallVector<OpFoldResult> own;
-    for (OpFoldResult d : g.space)
-      if (getConstantIntValue(d) != 1)
-        own.push_back(d);
-    SmallVector<OpFoldResult> head;
-    for (OpFoldResult d : ArrayRef(full).take_front(rows))
-      if (getConstantIntValue(d) != 1)
-        head.push_back(d);
-    if (!sameExtents(own, head) || g.space.size() != rows)
+    // The pointwise part runs once a row, whose place is that of its point: a unit axis that is
+    // moved between them would give the others' positions other strides.
+    if (!sameExtents(g.space, ArrayRef(full).take_front(rows)))
       return false;
     g.rows = rows;
     g.space = full;

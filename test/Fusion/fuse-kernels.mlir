@@ -218,3 +218,24 @@ func.func @doubling(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %6 = prim.add %5, %p6 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %6 : tensor<64x64xf32>
 }
+
+// What is done for each row stays with the reduction where its axes are the rows', and not where a
+// unit axis is moved between them: a row's place would be taken for that of another point.
+// CHECK-LABEL: func @same_unit_axis
+// CHECK: kernel.launch row[3] "reduce_exp"
+// CHECK-NOT: kernel.launch
+func.func @same_unit_axis(%x: tensor<5x1x4x16xf32>) -> tensor<5x1x4xf32> {
+  %0 = prim.reduce sum %x [3] : (tensor<5x1x4x16xf32>) -> tensor<5x1x4xf32>
+  %1 = prim.exp %0 : (tensor<5x1x4xf32>) -> tensor<5x1x4xf32>
+  return %1 : tensor<5x1x4xf32>
+}
+
+// CHECK-LABEL: func @moved_unit_axis
+// CHECK: kernel.launch row[3] "reduce"
+// CHECK: kernel.launch loop "exp"
+func.func @moved_unit_axis(%x: tensor<5x1x4x16xf32>) -> tensor<1x5x4xf32> {
+  %0 = prim.reduce sum %x [3] : (tensor<5x1x4x16xf32>) -> tensor<5x1x4xf32>
+  %1 = prim.reshape %0 sizes() : (tensor<5x1x4xf32>) -> tensor<1x5x4xf32>
+  %2 = prim.exp %1 : (tensor<1x5x4xf32>) -> tensor<1x5x4xf32>
+  return %2 : tensor<1x5x4xf32>
+}

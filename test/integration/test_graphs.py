@@ -49,6 +49,20 @@ class Graphs(ToolTest):
                             self.assertEqual(actual.dtype, dtype)
                             np.testing.assert_allclose(actual, expected, rtol=0, atol=max(1e-15, np.finfo(dtype).eps / 2))
 
+    def test_unit_axes_that_move_behind_sums(self):
+        """What follows a row's sum has the rows in another shape, of as many axes."""
+        for shape, moved in (((5, 1, 4, 16), (1, 5, 4)), ((7, 3, 1, 5), (1, 7, 3)), ((1, 6, 1, 33), (6, 1, 1)), ((2, 1, 3, 1, 8), (1, 2, 1, 3))):
+            for extents in (shape, [None, *shape[1:]]):
+                nodes = [node("ReduceSum", ["x", "last"], ["s"], keepdims=0), node("Reshape", ["s", "moved"], ["r"]),
+                         node("Tanh", ["r"], ["y"])]
+                proto = model(nodes,
+                              [value("x", FLOAT, extents)], [unknown("y")],
+                              [numpy_helper.from_array(np.array([-1]), "last"), numpy_helper.from_array(np.array(moved), "moved")], opset=18)
+                onnx.save(proto, self.work / "moved.onnx")
+                x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+                with self.subTest(shape=shape, extents=extents), Compiled.build(self.work / "moved.onnx") as compiled:
+                    np.testing.assert_allclose(compiled(x)[0], np.tanh(x.sum(-1)).reshape(moved), rtol=1e-4, atol=1e-5)
+
     def test_casts_to_powers_of_two(self):
         """Integers are rounded as floats are, and floats of 64 bits before any digit is lost."""
         up = lambda x: 2.0 ** np.ceil(np.log2(x))
