@@ -102,3 +102,23 @@ func.func @cut(%x: tensor<?x48x3x3xf32> {graph.name = "x"}) -> (tensor<?x48x2x3x
   } -> tensor<?x48x2x3xf32>
   return %z : tensor<?x48x2x3xf32>
 }
+
+// -----
+
+// Nor where the line of pieces has so few points that a run is of several lines.
+// CHECK-LABEL: @few_points
+// CHECK: {schedule = #cpu.loop_schedule
+// CHECK-NOT: joined_axes
+// CHECK: return
+func.func @few_points(%x: tensor<?x?x2x1xf32> {graph.name = "x"}) -> (tensor<?x?x3x1xf32> {graph.name = "z"}) {
+  %m = prim.dim %x, 0 : tensor<?x?x2x1xf32>
+  %n = prim.dim %x, 1 : tensor<?x?x2x1xf32>
+  %z = kernel.launch loop "concat" ins(%x, %m, %n : tensor<?x?x2x1xf32>, index, index) sizes(%m, %n) {
+  ^bb0(%a: tensor<?x?x2x1xf32>, %b: index, %c: index):
+    %0 = prim.slice %a starts [0, 0, 0, 0]() steps [1, 1, 1, 1] sizes(%b, %c) : (tensor<?x?x2x1xf32>) -> tensor<?x?x1x1xf32>
+    %1 = prim.slice %a starts [0, 0, 1, 0]() steps [1, 1, 1, 1] sizes(%b, %c) : (tensor<?x?x2x1xf32>) -> tensor<?x?x1x1xf32>
+    %2 = prim.concat %0, %1, %1 axis 2 : (tensor<?x?x1x1xf32>, tensor<?x?x1x1xf32>, tensor<?x?x1x1xf32>) -> tensor<?x?x3x1xf32>
+    kernel.yield %2 : tensor<?x?x3x1xf32>
+  } -> tensor<?x?x3x1xf32>
+  return %z : tensor<?x?x3x1xf32>
+}

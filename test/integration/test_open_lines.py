@@ -37,6 +37,22 @@ class OpenLines(ToolTest):
                     for actual, expected, name in zip(compiled(*v.values()), wanted, outputs, strict=True):
                         np.testing.assert_array_equal(actual, expected, f"{cpu} {sizes} {name}")
 
+    def test_lines_of_few_pieces(self):
+        """Parts of few points that are put together behind open axes: runs go over several lines."""
+        random = np.random.default_rng(18)
+        for points, behind in ((2, 1), (3, 1), (2, 2), (2, 9)):
+            nodes = [helper.make_node("Split", ["x"], [f"p{i}" for i in range(points)], axis=2, num_outputs=points),
+                     helper.make_node("Concat", ["p1", "p0", "p1"], ["y"], axis=2)]
+            graph = helper.make_graph(nodes, "few", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", "m", points, behind])],
+                                      [helper.make_empty_tensor_value_info("y")])
+            path = self.work / "few.onnx"
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
+            for cpu in [*cpu_levels(), "native"]:
+                with Compiled.build(path, "--cpu", cpu) as compiled:
+                    for n, m in ((1, 1), (3, 7), (0, 2), (17, 33)):
+                        x = random.standard_normal((n, m, points, behind), dtype=np.float32)
+                        np.testing.assert_array_equal(compiled(x)[0], x[:, :, [1, 0, 1]], f"{cpu} {x.shape}")
+
     def test_what_is_repeated_along_open_lines(self):
         """And comes round: by lines that are kept, and by those of which only a run knows whether they are one point."""
         random = np.random.default_rng(16)

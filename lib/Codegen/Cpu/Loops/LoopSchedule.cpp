@@ -397,5 +397,8 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
     return scheduleOf(launch, joined, cpu);
   OwningOpRef<kernel::LaunchOp> copy = launch.clone();
   joinAxesInside(*copy, joined);
-  return scheduleOf(*copy, joined, cpu);
+  auto schedule = cast<cpu::LoopScheduleAttr>(scheduleOf(*copy, joined, cpu));
+  // Lines of few points are gone through several at a time, which pieces of a line are not.
+  bool areLines = schedule.getAxis() + 1 == tensorType(copy->getResult(0)).getRank();
+  return areLines ? schedule : scheduleOf(launch, {1}, cpu);
 }
