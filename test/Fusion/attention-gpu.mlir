@@ -82,3 +82,22 @@ func.func @mixed(%q: tensor<4x8x16xbf16>, %k: tensor<4x8x16xbf16>, %v: tensor<4x
   %8 = prim.dot %7, %v batch [0] x [0] contract [2] x [1] : (tensor<4x8x8xf32>, tensor<4x8x16xbf16>) -> tensor<4x8x16xf32>
   return %8 : tensor<4x8x16xf32>
 }
+
+// Lengths that only a run knows are taken for those of texts.
+// CHECK-LABEL: func @exact_open
+// CHECK: kernel.launch attention
+// CHECK-NOT: kernel.launch
+func.func @exact_open(%q: tensor<32x?x64xf32>, %k: tensor<32x?x64xf32>, %v: tensor<32x?x64xf32>) -> tensor<32x?x64xf32> {
+  %n = prim.dim %q, 1 : tensor<32x?x64xf32>
+  %m = prim.dim %k, 1 : tensor<32x?x64xf32>
+  %0 = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<32x?x64xf32>, tensor<32x?x64xf32>) -> tensor<32x?x?xf32>
+  %1 = prim.reduce max %0 [2] : (tensor<32x?x?xf32>) -> tensor<32x?xf32>
+  %2 = prim.broadcast %1 axes [0, 1] sizes(%n, %m) : (tensor<32x?xf32>) -> tensor<32x?x?xf32>
+  %3 = prim.sub %0, %2 : (tensor<32x?x?xf32>, tensor<32x?x?xf32>) -> tensor<32x?x?xf32>
+  %4 = prim.exp %3 : (tensor<32x?x?xf32>) -> tensor<32x?x?xf32>
+  %5 = prim.reduce sum %4 [2] : (tensor<32x?x?xf32>) -> tensor<32x?xf32>
+  %6 = prim.broadcast %5 axes [0, 1] sizes(%n, %m) : (tensor<32x?xf32>) -> tensor<32x?x?xf32>
+  %7 = prim.div %4, %6 : (tensor<32x?x?xf32>, tensor<32x?x?xf32>) -> tensor<32x?x?xf32>
+  %8 = prim.dot %7, %v batch [0] x [0] contract [2] x [1] : (tensor<32x?x?xf32>, tensor<32x?x64xf32>) -> tensor<32x?x64xf32>
+  return %8 : tensor<32x?x64xf32>
+}

@@ -300,6 +300,11 @@ bool device::generalAttention(const AttentionForm &form, const GpuArch &arch) {
   if (!isF32(scores.getLhs()) || !isF32(scores.getRhs()) || !isF32(values.getRhs()))
     return false;
   ProductSizes sizes = ProductSizes::of(scores);
+  if (sizes.batch < 0)
+    sizes.batch = typicalBatches(form);
+  for (int64_t *length : {&sizes.rows, &sizes.columns})
+    if (*length < 0)
+      *length = kText;
   int64_t width = tensorType(values.getResult()).getShape().back();
   bool fits = sizes.batch > 0 && sizes.rows >= kFewRows && sizes.columns > 0 && sizes.inner > 0 &&
               width > 0 && std::max(sizes.inner, width) <= kMostWidth;
@@ -312,6 +317,39 @@ bool device::generalAttention(const AttentionForm &form, const GpuArch &arch) {
   double scoreCount = double(sizes.batch) * double(sizes.rows) * double(sizes.columns);
   double three = kThree + std::min(kWait, keyTiles) + scoreCount * (2 * both * kFlop + kScore);
   return one < kGain * three;
+}
+
+static int64_t widthOf(const AttentionForm &form) {
+  return tensorType(prim::DotOp(form.values).getResult()).getShape().back();
+}
+
+/// Eight by eight scores and results of a thread read shared memory less often, where there are
+/// many of all: 16 x 2048 x 128 took 970 us, and 891.
+static bool gainsByWideTiles(const AttentionForm &form) {
+  constexpr int64_t kWideHead = 128, kManyKeys = 1024;
+  ProductSizes scores = ProductSizes::of(form.scores);
+  return widthOf(form) == kWideHead && scores.inner == kWideHead &&
+         (scores.columns < 0 || scores.columns >= kManyKeys);
+}
+
+/// Tiles of the general form. Four by four scores of a thread, of slices of operands as of a
+/// product; with narrow heads eight by four: 256 heads of 49 x 32 took 7.1 us on an H200, and 9.2.
+/// Of wide values two slices and the weights of 64 rows have more than the 48 KB that a block may
+/// have unasked.
+static void takeGeneralTiles(ScheduleChoice &s, const AttentionForm &form, bool wide) {
+  constexpr int64_t kNarrow = 32, kWide = 192;
+  bool narrow = widthOf(form) <= kNarrow, wideValues = widthOf(form) > kWide;
+  s.rows = wideValues ? 32 : 64;
+  s.columns = wide ? 128 : 64;
+  s.rowThreads = narrow ? 8 : 16;
+  s.threads = narrow || wideValues || wide ? 128 : 256;
+  s.depth = wideValues || wide ? 8 : 16;
+}
+
+/// Rows from which on tiles whose threads have many scores fill the machine.
+static int64_t rowsOfWideTiles(const ScheduleChoice &s, const GpuArch &arch) {
+  constexpr int64_t kBlocks = 2; // of a multiprocessor
+  return kBlocks * int64_t(s.rows) * arch.multiprocessors;
 }
 
 void device::scheduleAttention(SmallVector<ScheduleChoice> &all, kernel::LaunchOp launch,
@@ -330,35 +368,29 @@ void device::scheduleAttention(SmallVector<ScheduleChoice> &all, kernel::LaunchO
     all.insert(wgmma && !boxed->isOpen() && mma->cost < kSurely * wgmma->cost ? all.begin()
                                                                               : all.end(),
                mma->choice);
-  // Four by four scores of a thread, of slices of operands as of a product; with narrow heads eight
-  // by four: 256 heads of 49 x 32 took 7.1 us on an H200, and 9.2. Of wide values two slices and
-  // the weights of 64 rows have more than the 48 KB that a block may have unasked.
-  constexpr int64_t kNarrow = 32, kWide = 192;
-  int64_t width = tensorType(prim::DotOp(attentionOf(launch).values).getResult()).getShape().back();
-  bool narrow = width <= kNarrow, wide = width > kWide;
   general.form = Form::Attention;
-  general.rows = wide ? 32 : 64;
-  general.columns = 64;
-  general.rowThreads = narrow ? 8 : 16;
-  general.threads = narrow || wide ? 128 : 256;
-  general.depth = wide ? 8 : 16;
-  // Eight by eight scores and results of a thread read shared memory less often, where there are
-  // many of all: 16 x 2048 x 128 took 970 us, and 891.
-  constexpr int64_t kWideHead = 128, kManyKeys = 1024, kBlocks = 2;
   AttentionForm form = attentionOf(launch);
+  takeGeneralTiles(general, form, /*wide=*/false);
   ProductSizes scores = ProductSizes::of(form.scores);
-  if (width == kWideHead && scores.inner == kWideHead && scores.columns >= kManyKeys &&
-      scores.batch * scores.rows >= kBlocks * int64_t(general.rows) * arch.multiprocessors) {
-    general.columns = 128;
-    general.threads = 128;
-    general.depth = 8;
-  }
+  bool manyRows = scores.batch < 0 || scores.rows < 0 ||
+                  scores.batch * scores.rows >= rowsOfWideTiles(general, arch);
+  if (manyRows && gainsByWideTiles(form))
+    takeGeneralTiles(general, form, /*wide=*/true);
   all.push_back(general);
 }
 
 SmallVector<FewRows> device::scheduleFewQueries(kernel::LaunchOp launch, Schedule many,
                                                 const GpuArch &arch) {
   constexpr int64_t kTiles = 7, kOf = 4; // so many quarters of a tile for each multiprocessor
+  if (many.getForm() == Form::Attention) {
+    AttentionForm form = attentionOf(launch);
+    ScheduleChoice few(many);
+    takeGeneralTiles(few, form, /*wide=*/false);
+    if (tensorType(form.scores.getResult()).hasStaticShape() ||
+        few.attr(launch.getContext()) == many)
+      return {};
+    return {{few.attr(launch.getContext()), rowsOfWideTiles(few, arch) * widthOf(form)}};
+  }
   std::optional<BoxedAttention> attention = boxedAttention(launch);
   if (!attention || attention->rows >= 0)
     return {};

@@ -387,7 +387,7 @@ SmallVector<FewRows> device::scheduleFewRows(kernel::LaunchOp launch, Schedule m
     return scheduleFewExactRows(launch, many, arch);
   if (many.getForm() == Form::Row)
     return scheduleWordRows(launch, many);
-  if (many.getForm() == Form::WgmmaAttention)
+  if (llvm::is_contained({Form::WgmmaAttention, Form::Attention}, many.getForm()))
     return scheduleFewQueries(launch, many, arch);
   std::optional<MatrixProduct> product = matrixOperands(launch);
   if (!product || product->window || product->matrixRows || rowsOf(*product) >= 0 ||
