@@ -37,6 +37,8 @@ def products():
     opened("bmm/32x2x8192x1", torch.bmm, (32, 2, 8192), (32, 8192, 1), axes=[{1: "rows"}, {}])
     for m, k, n in ((64, 896, 1152), (128, 896, 4864)):
         opened(f"linear/{size_name(m, k, n)}/bf16", None, (m, k, BF16), axes=[ROWS], state=lambda k=k, n=n: nn.Linear(k, n).to(BF16))
+    opened("matmul/3000x300x500/bf16", torch.matmul, (3000, 300, BF16), (300, 500, BF16), axes=[ROWS, {}])
+    opened("matmul/1000x300/itself/bf16", lambda x: x @ x.T, (1000, 300, BF16), axes=[ROWS])
     opened("mlp/128x256x1024", None, (128, 256), axes=[ROWS],
            state=lambda: nn.Sequential(nn.Linear(256, 1024), nn.GELU(), nn.Linear(1024, 256)))
 
@@ -51,6 +53,7 @@ def convolutions():
         opened(f"conv/batch/{name}", None, (2, c, size, size), axes=[BATCH], state=conv)
         if stride == 1:  # of others the exporter wants to know the remainder
             opened(f"conv/image/{name}", None, (2, c, size, size), axes=[image], state=conv)
+    opened("conv/image/64x80x96-128/k1/bf16", None, (4, 64, 80, 96, BF16), axes=[image], state=lambda: nn.Conv2d(64, 128, 1).to(BF16))
     opened("conv/image/96x56x145-48/k3g8", None, (2, 96, 56, 145), axes=[image], state=lambda: nn.Conv2d(96, 48, 3, padding=1, groups=8))
     opened("conv/image/24x64x64-4/k5", None, (2, 24, 64, 64), axes=[image], state=lambda: nn.Conv2d(24, 4, 5, padding=2))
     opened("conv/length/80x500-12/k5", None, (2, 80, 500), axes=[{2: "length"}], state=lambda: nn.Conv1d(80, 12, 5, padding=2))
@@ -87,6 +90,9 @@ def attention():
             opened(f"attention/{what}/{size_name(*shape)}", f, shape, shape, shape, axes=[length] * 3)
             if b > 1:
                 opened(f"attention/{what}/batch/{size_name(*shape)}", f, shape, shape, shape, axes=[BATCH] * 3)
+    for length in (300, 2048):
+        shape = (2, 8, length, 128)
+        opened(f"attention/causal/both/{size_name(*shape)}", causal, shape, shape, shape, axes=[{0: "batch", 2: "length"}] * 3)
     opened("attention/decode/1x12x1x64", sdpa, (1, 12, 1, 64), (1, 12, 512, 64), (1, 12, 512, 64), axes=[{}, {2: "past"}, {2: "past"}])
 
 
@@ -105,6 +111,10 @@ def rows():
     for n, columns in ((100000, 3), (100000, 4), (20000, 31)):
         opened(f"reduce/sum/rows/{size_name(n, columns)}", lambda x: x.sum(0), (n, columns), axes=[ROWS])
     opened("reduce/std/rows/100000x3", lambda x: x.std(0), (100000, 3), axes=[ROWS])
+    opened("reduce/var/8x16x100x128", lambda x: x.var((1, 2, 3)), (8, 16, 100, 128), axes=[{2: "height", 3: "width"}])
+    opened("reduce/var/2x512x4096", lambda x: x.var(1), (2, 512, 4096), axes=[{0: "batch", 1: "length"}])
+    opened("reduce/norm/16x1000x50", lambda x: x / x.norm(dim=1, keepdim=True), (16, 1000, 50), axes=[{0: "batch", 2: "columns"}])
+    opened("argmax/length/64x4000", lambda x: x.argmax(-1), (64, 4000), axes=[{1: "length"}])
     image = {0: "batch", 2: "height", 3: "width"}
     for what, f in (("softmax", lambda x: x.softmax(1)), ("log_softmax", lambda x: x.log_softmax(1)), ("normalize", F.normalize),
                     ("center", lambda x: x - x.mean(1, True)), ("layer_norm", lambda x: (x - x.mean(1, True)) * (x.var(1, keepdim=True) + 1e-6).rsqrt())):

@@ -229,10 +229,11 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
         b.getIndexAttr(s.getSplit()));
   case Form::Row: {
     OpFoldResult rows = h.volume(ArrayRef(dims).take_front(*launch.getRows()));
-    if (unsigned lineAxes = lineAxesOf(launch)) { // of known extents
-      auto shape = tensorType(rowSpace(launch)).getShape();
-      rows = b.getIndexAttr(volumeOf(shape.take_front(*launch.getRows())) *
-                            (volumeOf(shape.take_back(lineAxes)) / s.getLanes()));
+    if (unsigned lineAxes = lineAxesOf(launch)) {
+      SmallVector<OpFoldResult> space = hostExtents(b, launch, rowSpace(launch));
+      space.back() = h.ceilDiv(space.back(), s.getLanes());
+      rows = h.mul(h.volume(ArrayRef(space).take_front(*launch.getRows())),
+                   h.volume(ArrayRef(space).take_back(lineAxes)));
     }
     OpFoldResult parts = b.getIndexAttr(s.getSplit());
     ArrayRef<int64_t> shape = tensorType(rowSpace(launch)).getShape();

@@ -31,6 +31,9 @@ int64_t device::volumeOf(ArrayRef<int64_t> extents) {
   return all;
 }
 
+/// What an open extent of points and of their reductions is taken for.
+constexpr int64_t kOpenPoints = 1024;
+
 /// Elements, or -1 when they are not known.
 static int64_t elements(RankedTensorType type) { return volumeOf(type.getShape()); }
 
@@ -287,16 +290,39 @@ static prim::ConvOp depthwiseIn(kernel::LaunchOp launch) {
   return plain && shape == tensorType(conv.getResult()).getShape() ? conv : prim::ConvOp();
 }
 
+/// Points fewer than these do not fill the machine.
+static int64_t fewPoints(const GpuArch &arch) { return int64_t(arch.multiprocessors) * 1024; }
+
+/// Whether the reduction of each point is worth sharing.
+static bool isLongReduction(prim::ReduceOp reduce) {
+  constexpr int64_t kLong = 16; // elements
+  double points = typicalElements(tensorType(reduce.getResult()).getShape(), kOpenPoints),
+         all = typicalElements(tensorType(reduce.getX()).getShape(), kOpenPoints);
+  return points > 0 && all >= kLong * points;
+}
+
 /// Whether threads have to share the points' reductions to fill the machine.
 static bool sharesReduction(kernel::LaunchOp launch, const GpuArch &arch) {
-  constexpr int64_t kLong = 16;   // elements of a reduction worth sharing
-  constexpr int64_t kOpen = 1024; // what an open extent is taken for
   prim::ReduceOp reduce = columnReduction(launch);
-  if (!reduce)
-    return false;
-  double points = typicalElements(tensorType(reduce.getResult()).getShape(), kOpen),
-         all = typicalElements(tensorType(reduce.getX()).getShape(), kOpen);
-  return points > 0 && all >= kLong * points && points < double(arch.multiprocessors) * 1024;
+  return reduce && isLongReduction(reduce) &&
+         typicalElements(tensorType(reduce.getResult()).getShape(), kOpenPoints) <
+             double(fewPoints(arch));
+}
+
+SmallVector<FewRows> device::scheduleFewPoints(kernel::LaunchOp launch, Schedule many,
+                                               const GpuArch &arch) {
+  SmallVector<FewRows> all = scheduleWords(launch, many);
+  prim::ReduceOp reduce = columnReduction(launch);
+  if (!reduce || tensorType(reduce.getResult()).hasStaticShape() || !isLongReduction(reduce))
+    return all;
+  ScheduleChoice few;
+  few.indexBits = all.empty() ? many.getIndexBits() : all.front().schedule.getIndexBits();
+  scheduleColumn(few, launch, arch);
+  int64_t below = fewPoints(arch);
+  if (!all.empty() && all.front().below <= below)
+    all.clear();
+  all.insert(all.begin(), {few.attr(launch.getContext()), below});
+  return all;
 }
 
 /// Parts of the axis of few lines, a warp each: all look at all indices, and each has enough places

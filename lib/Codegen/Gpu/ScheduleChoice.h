@@ -86,8 +86,14 @@ bool scheduleBlockOrder(ScheduleChoice &choice, mlir::RankedTensorType x, unsign
 void scheduleCollect(ScheduleChoice &choice, prim::NonzeroOp op, const GpuArch &arch);
 /// The way to run a launch of kind row.
 void scheduleRow(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
-/// The same with indices of 32 bits for runs in which these suffice, where extents are open.
-llvm::SmallVector<FewRows> scheduleWordRows(kernel::LaunchOp launch, Schedule many);
+/// A launch of open extents with indices of 32 bits for runs in which these suffice.
+llvm::SmallVector<FewRows> scheduleWords(kernel::LaunchOp launch, Schedule many);
+/// A product on mma.sync whose rows or columns are open, for runs that have few of them.
+llvm::SmallVector<FewRows> scheduleFewMma(kernel::LaunchOp launch, Schedule many,
+                                          const GpuArch &arch);
+/// Points of open extents that are reductions each: few have threads that share them.
+llvm::SmallVector<FewRows> scheduleFewPoints(kernel::LaunchOp launch, Schedule many,
+                                             const GpuArch &arch);
 /// Attention of open queries for runs that have few of them: tiles are small.
 llvm::SmallVector<FewRows> scheduleFewQueries(kernel::LaunchOp launch, Schedule many,
                                               const GpuArch &arch);

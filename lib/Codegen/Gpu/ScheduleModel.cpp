@@ -140,10 +140,16 @@ bool codegen::GpuScheduleModel::storesTransposed(Operation *product, Type) const
 
 bool codegen::GpuScheduleModel::storesTwice(kernel::LaunchOp launch) const {
   // A launch takes longer than a few more stores. The other templates have one result.
-  auto schedules = cast<tcc::gpu::SchedulesAttr>(launch.getScheduleAttr()).getSchedules();
-  return llvm::all_of(schedules, [](tcc::gpu::ScheduleAttr schedule) {
-    return llvm::is_contained({tcc::gpu::Form::Loop, tcc::gpu::Form::Product}, schedule.getForm());
-  });
+  std::function<bool(kernel::Schedule)> stores = [&](kernel::Schedule recorded) {
+    if (auto bySize = dyn_cast<kernel::BySizeAttr>(recorded))
+      return stores(bySize.getSmall()) && stores(bySize.getLarge());
+    auto schedules = cast<tcc::gpu::SchedulesAttr>(recorded).getSchedules();
+    return llvm::all_of(schedules, [](tcc::gpu::ScheduleAttr schedule) {
+      return llvm::is_contained({tcc::gpu::Form::Loop, tcc::gpu::Form::Product},
+                                schedule.getForm());
+    });
+  };
+  return stores(launch.getScheduleAttr());
 }
 
 /// Of launches that may run on the host as well, which are small: how soon the next one can start,

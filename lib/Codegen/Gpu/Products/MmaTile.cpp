@@ -24,6 +24,14 @@ MmaTile MmaTile::of(Schedule schedule) {
   return *tile;
 }
 
+MmaProduct MmaProduct::with(int64_t open) const {
+  MmaProduct sized = *this;
+  for (int64_t *extent : {&sized.rows, &sized.columns})
+    if (*extent < 0)
+      *extent = open;
+  return sized;
+}
+
 unsigned MmaProduct::depth() const { return MmaTile::lineBytes / instruction.elementBytes(); }
 
 /// The product of some extents; -1 where one is not known.

@@ -22,6 +22,8 @@ struct ProductSizes {
 struct MmaProduct : ProductSizes {
   MatrixInstruction instruction;
 
+  /// With so many of the rows and columns that are open.
+  MmaProduct with(int64_t open) const;
   /// Elements of k in a stage.
   unsigned depth() const;
   int64_t steps() const { return (inner + depth() - 1) / depth(); }

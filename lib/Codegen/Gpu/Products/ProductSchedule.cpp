@@ -5,7 +5,7 @@
 // read, in how many multiprocessors have one, and in how much is on its way from memory.
 //
 //===----------------------------------------------------------------------===//
-#include "../ScheduleChoice.h"
+#include "../SharedKernels.h"
 #include "MmaTile.h"
 #include "tcc/Analysis/StorageLiveness.h"
 
@@ -78,6 +78,9 @@ static unsigned stagesFor(const MmaTile &tile, int64_t steps, const GpuArch &arc
   return static_cast<unsigned>(std::min({fit, wanted, std::max<int64_t>(steps, 2)}));
 }
 
+/// The most open rows or columns that have a schedule of their own.
+constexpr int64_t kMostOpen = 4096;
+
 /// Cycles of a product in such tiles.
 struct MmaCost {
   double multiply, finish;
@@ -91,8 +94,10 @@ static MmaCost mmaCost(const MmaTile &tile, unsigned stages, int64_t split,
   // of 64^3 took 3.18 us in 128 x 64 and 2.61 in 64 x 64, 12 of 128 x 64 x 128 3.07 and 2.21 in 32
   // x 64 (H200).
   constexpr double kFinish = 5;
+  // More rows or columns than those for which there are schedules of their own.
+  constexpr int64_t kOpen = 4 * kMostOpen;
   auto tiles = [](int64_t extent, unsigned size) {
-    return extent < 0 ? 8 : int64_t(llvm::divideCeil(extent, size));
+    return int64_t(llvm::divideCeil(extent < 0 ? kOpen : extent, size));
   };
   int64_t blocks = (product.batch < 0 ? 8 : product.batch) * tiles(product.rows, tile.rows) *
                    tiles(product.columns, tile.columns) * split;
@@ -123,12 +128,12 @@ static bool gathersColumns(Operation *op, const MmaProduct &product) {
 /// The best tiles, and what multiplying takes in them: the estimate for wgmma does not count what
 /// is finished either. `gathers`: a thread holds what it reads of a slice one by one.
 static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, bool gathers,
-                          const GpuArch &arch) {
+                          const GpuArch &arch, bool shares = true) {
   constexpr unsigned kMostHeld = 64; // bytes of a slice; more spill
   constexpr int64_t kShortest = 4;   // steps of a block that shares a tile
   s.form = Form::Mma;
   s.depth = product.depth();
-  bool known = product.batch >= 0 && product.rows >= 0 && product.columns >= 0;
+  bool known = shares && product.batch >= 0 && product.rows >= 0 && product.columns >= 0;
   double least = 0, multiply = 0;
   for (const MmaTile &tile : MmaTile::all()) {
     unsigned stages = stagesFor(tile, product.steps(), arch);
@@ -140,9 +145,9 @@ static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, bool gat
                            : product.batch * llvm::divideCeil(product.rows, tile.rows) *
                                  llvm::divideCeil(product.columns, tile.columns);
     for (int64_t split : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128}) {
-      bool shares = known && tiles <= int64_t(kCounterBytes / sizeof(int32_t)) &&
-                    split * kShortest <= product.steps();
-      if (split > 1 && !shares)
+      bool fits = known && tiles <= int64_t(kCounterBytes / sizeof(int32_t)) &&
+                  split * kShortest <= product.steps();
+      if (split > 1 && !fits)
         break;
       MmaCost cost = mmaCost(tile, stages, split, product, arch);
       if (least != 0 && cost.multiply + cost.finish >= least)
@@ -159,6 +164,42 @@ static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, bool gat
     }
   }
   return multiply;
+}
+
+SmallVector<FewRows> device::scheduleFewMma(kernel::LaunchOp launch, Schedule many,
+                                            const GpuArch &arch) {
+  constexpr int64_t kTypical[] = {16, 64, 256, 1024, kMostOpen};
+  constexpr double kWorse = 1.1; // about what estimates are off by
+  constexpr unsigned kKernels = 4;
+  std::optional<MmaProduct> product = mmaProduct(launch, /*tf32=*/true);
+  if (!product || product->batch < 0 || (product->rows >= 0 && product->columns >= 0))
+    return {};
+  bool gathers = gathersColumns(productOf(launch), *product);
+  // Elements of the result for so many of what is open.
+  int64_t others = product->batch;
+  for (int64_t extent : {product->rows, product->columns})
+    others *= std::max<int64_t>(extent, 1);
+  auto elements = [&](int64_t open) {
+    return product->rows < 0 && product->columns < 0 ? open * open : open;
+  };
+  auto costAt = [&](const ScheduleChoice &choice, int64_t open) {
+    MmaTile tile = MmaTile::of(choice.attr(launch.getContext()));
+    MmaCost cost = mmaCost(tile, choice.vectors, 1, product->with(open), arch);
+    return RowsWay{choice, open, cost.multiply + cost.finish};
+  };
+  SmallVector<RowsWay> ways;
+  for (int64_t open : kTypical) {
+    ScheduleChoice choice;
+    scheduleMma(choice, product->with(open), gathers, arch, /*shares=*/false);
+    ways.push_back(costAt(choice, open));
+  }
+  shareKernels(ways, many, kWorse, kKernels, costAt);
+  SmallVector<std::pair<ScheduleChoice, int64_t>> choices;
+  for (RowsWay &way : ways) {
+    way.choice.indexBits = many.getIndexBits();
+    choices.push_back({way.choice, elements(way.rows)});
+  }
+  return schedulesByRows(choices, others, many);
 }
 
 /// Whether a product is one of several matrices.
@@ -190,8 +231,16 @@ void device::scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp
   auto product = arch.matrixUnit != MatrixUnit::None ? mmaProduct(launch, tf32) : std::nullopt;
   double wgmmaCost = scheduleWgmmas(all, start, launch, arch, tf32);
   double surely = surelyFaster(productOf(launch));
-  double mmaCost =
-      product ? scheduleMma(mma, *product, gathersColumns(productOf(launch), *product), arch) : 0;
+  double mmaCost = 0;
+  if (product) {
+    bool gathers = gathersColumns(productOf(launch), *product);
+    mmaCost = scheduleMma(mma, *product, gathers, arch);
+    // The templates are compared by few of what is open, as that for wgmma is estimated.
+    constexpr int64_t kCompared = 128;
+    ScheduleChoice compared;
+    if (product->rows < 0)
+      mmaCost = scheduleMma(compared, product->with(kCompared), gathers, arch, /*shares=*/false);
+  }
   // Measured: small matrices of a batch as well (96 of 64^3 2.3 us by mma.sync, and 1.7). Of open
   // rows each estimate takes a number of tiles of its own.
   bool open = isa<prim::DotOp>(productOf(launch)) && ProductSizes::of(productOf(launch)).rows < 0;

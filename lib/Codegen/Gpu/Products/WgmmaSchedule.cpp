@@ -385,10 +385,14 @@ SmallVector<FewRows> device::scheduleFewRows(kernel::LaunchOp launch, Schedule m
                                              const GpuArch &arch) {
   if (many.getForm() == Form::Product)
     return scheduleFewExactRows(launch, many, arch);
-  if (many.getForm() == Form::Row)
-    return scheduleWordRows(launch, many);
+  if (!productOf(launch) && many.getForm() == Form::Loop)
+    return scheduleFewPoints(launch, many, arch);
+  if (llvm::is_contained({Form::Row, Form::Column, Form::Transpose}, many.getForm()))
+    return scheduleWords(launch, many);
   if (llvm::is_contained({Form::WgmmaAttention, Form::Attention}, many.getForm()))
     return scheduleFewQueries(launch, many, arch);
+  if (many.getForm() == Form::Mma)
+    return scheduleFewMma(launch, many, arch);
   std::optional<MatrixProduct> product = matrixOperands(launch);
   if (!product || product->window || product->matrixRows || rowsOf(*product) >= 0 ||
       many.getForm() != Form::Wgmma)

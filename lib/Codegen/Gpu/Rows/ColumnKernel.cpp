@@ -27,9 +27,14 @@ using namespace tcc::codegen::device;
 /// called.
 static bool staysAtPoints(kernel::LaunchOp launch, Operation *found) {
   auto space = cast<RankedTensorType>(launch.getResultTypes()[0]);
+  auto longAxes = [](RankedTensorType type) {
+    SmallVector<int64_t> extents(type.getShape());
+    llvm::erase(extents, 1);
+    return extents;
+  };
   auto ofPoints = [&](Type type) {
     auto tensor = cast<RankedTensorType>(type);
-    return tensor.getShape() == space.getShape() ||
+    return longAxes(tensor) == longAxes(space) ||
            (tensor.hasStaticShape() && space.hasStaticShape() &&
             tensor.getNumElements() == space.getNumElements());
   };

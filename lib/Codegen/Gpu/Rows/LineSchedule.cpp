@@ -153,7 +153,9 @@ void device::scheduleLine(ScheduleChoice &s, kernel::LaunchOp launch, const GpuA
       splitAcross(s, length, llvm::divideCeil(lines, int64_t(GpuArch::warp)), arch);
     return;
   }
-  s.rowThreads = known ? GpuArch::warp : kUnknown;
+  // Places of extrema in few lines, which may be long: a block has nothing else to do.
+  bool alone = !known && !scan && lines > 0 && lines <= int64_t(arch.multiprocessors);
+  s.rowThreads = known ? GpuArch::warp : alone ? kMost : kUnknown;
   while (s.rowThreads < (scan ? kMost : GpuArch::threads) &&
          accesses > kOwn * int64_t(s.rowThreads))
     s.rowThreads *= 2;

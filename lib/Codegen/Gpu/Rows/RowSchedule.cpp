@@ -8,6 +8,7 @@
 #include "../KernelFrame.h"
 #include "../ScheduleChoice.h"
 #include "tcc/Codegen/Common/RowStages.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -91,11 +92,14 @@ static unsigned lanesOfMemory(kernel::LaunchOp launch, RankedTensorType space) {
   return plain ? lanesFor(launch, RankedTensorType::get(whole, space.getElementType())) : 1;
 }
 
+/// What an open extent of images and lengths is taken for.
+constexpr int64_t kOpenExtent = 1024;
+
 /// Whether so few rows lie beside each other that the threads of a warp rather share one.
 static bool liesAlone(RankedTensorType space, unsigned lineAxes) {
   constexpr int64_t kSector = 32; // bytes that are read at once
-  return volumeOf(space.getShape().take_back(lineAxes)) * elementBytes(space.getElementType()) <
-         kSector;
+  int64_t rows = volumeOf(space.getShape().take_back(lineAxes));
+  return rows >= 0 && rows * elementBytes(space.getElementType()) < kSector;
 }
 
 /// Rows along axes before others: a thread has one, beside its neighbours', or so many as make a
@@ -106,7 +110,7 @@ static void scheduleLines(ScheduleChoice &s, kernel::LaunchOp launch, RankedTens
   constexpr unsigned kInFlight = 4, kThreads = 128;
   unsigned rowAxes = *launch.getRows();
   int64_t length = volumeOf(space.getShape().slice(rowAxes, space.getRank() - rowAxes - lineAxes)),
-          rows = space.getNumElements() / length;
+          rows = int64_t(typicalElements(space.getShape(), kOpenExtent)) / length;
   s.threads = kThreads;
   if (liesAlone(space, lineAxes)) {
     s.rowThreads = threadsOfRow(length, rows, arch);
@@ -135,10 +139,13 @@ bool device::reducesBeforeLines(prim::ReduceOp op, const GpuArch &arch) {
   ArrayRef<int64_t> axes = op.getAxes();
   unsigned lineAxes = unsigned(x.getRank() - axes.back() - 1);
   bool together = axes.back() - axes.front() + 1 == int64_t(axes.size());
-  if (!x.hasStaticShape() || !together || lineAxes == 0 || x.getNumElements() == 0)
+  if (!together || lineAxes == 0)
     return false;
   int64_t length = volumeOf(x.getShape().slice(axes.front(), axes.size())),
-          rows = x.getNumElements() / length;
+          all = int64_t(typicalElements(x.getShape(), kOpenExtent));
+  if (length <= 0 || all == 0)
+    return false;
+  int64_t rows = all / length;
   // A thread has no room for more f64.
   if (x.getElementType().isF64() && length > kShort / 2)
     return false;
@@ -257,47 +264,4 @@ void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
   }
   s.vectors = kInFlight;
   splitRow(s, launch, vectors, arch);
-}
-
-/// Open rows of which points are stored: no operand has more elements than these, as far as it is
-/// made of the same extents.
-SmallVector<FewRows> device::scheduleWordRows(kernel::LaunchOp launch, Schedule many) {
-  constexpr int64_t kMost = int64_t(1) << 30;
-  auto space = tensorType(rowSpace(launch));
-  auto result = cast<RankedTensorType>(launch.getResultTypes()[0]);
-  auto known = [&](RankedTensorType type) {
-    int64_t elements = 1;
-    for (int64_t extent : type.getShape())
-      elements *= ShapedType::isDynamic(extent) ? 1 : std::min(extent, kMost);
-    return elements;
-  };
-  auto fits = [&](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor)
-      return !type.isInteger(64);
-    return tensor.getNumDynamicDims() <= result.getNumDynamicDims() &&
-           known(tensor) <= (tensor.getNumDynamicDims() ? known(result) : kMost);
-  };
-  // Extents may say how large a view is, since no view has more elements; else their product might.
-  auto sizesViews = [](Operation &op) {
-    return isa<prim::DimOp>(op) && llvm::all_of(op.getUsers(), [](Operation *user) {
-             return isa<prim::BroadcastOp, prim::ReshapeOp>(user);
-           });
-  };
-  auto gathersNumbers = [](Operation &op) {
-    auto numbers = dyn_cast<prim::FromElementsOp>(op);
-    return numbers && isa<FloatType>(tensorType(numbers.getResult()).getElementType());
-  };
-  bool plain = llvm::all_of(launch.getBody().front(), [&](Operation &op) {
-    return prim::isElementwise(&op) || op.hasTrait<OpTrait::IsTerminator>() || sizesViews(op) ||
-           gathersNumbers(op) ||
-           isa<prim::ReduceOp, prim::BroadcastOp, prim::ReshapeOp, prim::ConstantOp>(op);
-  });
-  if (!many.getRows() || many.getIndexBits() == 32 || space.getShape() != result.getShape() ||
-      !plain || !llvm::all_of(launch->getOperandTypes(), fits) ||
-      !llvm::all_of(launch.getResultTypes(), fits))
-    return {};
-  ScheduleChoice words(many);
-  words.indexBits = 32;
-  return {{words.attr(launch.getContext()), kMost}};
 }

@@ -1,0 +1,77 @@
+// RUN: tcc-opt %s --arch sm_90a -tcc-schedule-kernels | FileCheck %s
+// Launches of open extents have indices of words in runs in which these do, few points of long reductions threads that share
+// them, and products on mma.sync tiles for what a run has.
+
+// CHECK-LABEL: @bias
+// CHECK: #kernel.by_size<small = #gpu.schedules<sm_90a = <form = loop, threads = 256, index_bits = 32>>, below = 1073741824, large = #gpu.schedules<sm_90a = <form = loop, threads = 256>>>
+func.func @bias(%x: tensor<?x64x?xf32>, %y: tensor<64x1xf32>, %n: index, %m: index) {
+  %0 = kernel.launch loop "add" ins(%x, %y, %n, %m : tensor<?x64x?xf32>, tensor<64x1xf32>, index, index) sizes(%n, %m) {
+  ^bb0(%a: tensor<?x64x?xf32>, %b: tensor<64x1xf32>, %j: index, %k: index):
+    %c = prim.broadcast %b axes [1, 2] sizes(%j, %k) : (tensor<64x1xf32>) -> tensor<?x64x?xf32>
+    %d = prim.add %a, %c : (tensor<?x64x?xf32>, tensor<?x64x?xf32>) -> tensor<?x64x?xf32>
+    kernel.yield %d : tensor<?x64x?xf32>
+  } -> tensor<?x64x?xf32>
+  return
+}
+
+// What is read is a thousand times as large as what is made. Few points are shared by the threads of a block.
+// CHECK-LABEL: @sums
+// CHECK: #kernel.by_size<small = #gpu.schedules<sm_90a = <form = column, {{.*}}index_bits = 32>>, below = 135168, large = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = loop, threads = 256, index_bits = 32>>, below = 1073741, large = #gpu.schedules<sm_90a = <form = loop, threads = 256>>>>
+func.func @sums(%x: tensor<?x1000x?xf32>, %n: index, %m: index) {
+  %0 = kernel.launch loop "sum" ins(%x : tensor<?x1000x?xf32>) sizes(%n, %m) {
+  ^bb0(%a: tensor<?x1000x?xf32>):
+    %j = prim.dim %a, 0 : tensor<?x1000x?xf32>
+    %k = prim.dim %a, 2 : tensor<?x1000x?xf32>
+    %b = prim.reduce sum %a [1] : (tensor<?x1000x?xf32>) -> tensor<?x?xf32>
+    %c = prim.reshape %b sizes(%j, %k) : (tensor<?x?xf32>) -> tensor<?x1x?xf32>
+    kernel.yield %c : tensor<?x1x?xf32>
+  } -> tensor<?x1x?xf32>
+  return
+}
+
+// An open extent that is summed is in no result, and points that lie as their operands do are numbered through.
+// CHECK-LABEL: @others
+// CHECK-NOT: index_bits = 32
+// CHECK: return
+func.func @others(%x: tensor<4096x?x64xf32>, %y: tensor<?x?xf32>, %n: index, %m: index) {
+  %0 = kernel.launch loop "sum" ins(%x : tensor<4096x?x64xf32>) sizes() {
+  ^bb0(%a: tensor<4096x?x64xf32>):
+    %b = prim.reduce sum %a [1] : (tensor<4096x?x64xf32>) -> tensor<4096x64xf32>
+    kernel.yield %b : tensor<4096x64xf32>
+  } -> tensor<4096x64xf32>
+  %1 = kernel.launch loop "neg" ins(%y : tensor<?x?xf32>) sizes(%n, %m) {
+  ^bb0(%a: tensor<?x?xf32>):
+    %b = prim.neg %a : (tensor<?x?xf32>) -> tensor<?x?xf32>
+    kernel.yield %b : tensor<?x?xf32>
+  } -> tensor<?x?xf32>
+  return
+}
+
+// CHECK-LABEL: @product
+// CHECK: #kernel.by_size<small = #gpu.schedules<sm_90a = <form = mma, {{[^<]*}}rows = 16, {{.*}}>>, below = {{[0-9]+}}, large = {{.*}}large = #gpu.schedules<sm_90a = <form = mma, threads = 256, vectors = 3, rows = 128, columns = 128, {{.*}}>>>
+func.func @product(%x: tensor<?x300xbf16>, %n: index) {
+  %0 = kernel.launch contraction "dot" ins(%x : tensor<?x300xbf16>) sizes(%n, %n) {
+  ^bb0(%a: tensor<?x300xbf16>):
+    %b = prim.dot %a, %a batch [] x [] contract [1] x [1] : (tensor<?x300xbf16>, tensor<?x300xbf16>) -> tensor<?x?xbf16>
+    kernel.yield %b : tensor<?x?xbf16>
+  } -> tensor<?x?xbf16>
+  return
+}
+
+// Places of extrema in few lines, which may be long, have blocks with more threads than those in many.
+// CHECK-LABEL: @places
+// CHECK: form = line, threads = 512, row_threads = 512
+// CHECK: form = line, threads = 128, row_threads = 128
+func.func @places(%x: tensor<64x?xf32>, %y: tensor<4096x?xf32>) {
+  %0 = kernel.launch special "arg_reduce" ins(%x : tensor<64x?xf32>) sizes() {
+  ^bb0(%a: tensor<64x?xf32>):
+    %b = prim.arg_reduce max %a 1 : (tensor<64x?xf32>) -> tensor<64xi64>
+    kernel.yield %b : tensor<64xi64>
+  } -> tensor<64xi64>
+  %1 = kernel.launch special "arg_reduce" ins(%y : tensor<4096x?xf32>) sizes() {
+  ^bb0(%a: tensor<4096x?xf32>):
+    %b = prim.arg_reduce max %a 1 : (tensor<4096x?xf32>) -> tensor<4096xi64>
+    kernel.yield %b : tensor<4096xi64>
+  } -> tensor<4096xi64>
+  return
+}
