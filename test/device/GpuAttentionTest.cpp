@@ -136,6 +136,18 @@ static std::string causal(const Heads &h, int64_t offset = 0) {
          ", " + h.scores() + ") -> " + h.scores();
 }
 
+/// %score of the key behind the query; else the lowest number, which all keys of the last query
+/// have.
+static std::string nextAlone(const Heads &h) {
+  std::string text = causal(h, 1);
+  auto replace = [&](const std::string &old, const std::string &fresh) {
+    text.replace(text.find(old), old.size(), fresh);
+  };
+  replace("compare ge", "compare eq");
+  replace("0xFF800000", "-3.40282347E+38");
+  return text;
+}
+
 /// The same with every launch of attention run by `schedule`.
 static void checkWith(const std::string &text, llvm::ArrayRef<Tensor> inputs,
                       codegen::device::Schedule schedule) {
@@ -217,6 +229,10 @@ TEST_CASE("attention by mma.sync: masks") {
     h.zeroed = true;
     checkMma(h.text(), h.inputs());
   }
+  // Blocks of keys that are all hidden come before and behind the one that is seen.
+  Heads next{1, 140, 140, 32, 32};
+  next.score = nextAlone(next);
+  checkMma(next.text(), next.inputs());
   // Added, for all rows or each; of numbers of keys that vectors divide and do not.
   for (int64_t keys : {96, 77}) {
     Heads h{2, 40, keys, 64, 64, "f16"};

@@ -91,6 +91,33 @@ func.func @attention_causal(%q: tensor<2x300x64xbf16>, %k: tensor<2x300x64xbf16>
   %heads = prim.cast %wide_y : (tensor<2x300x64xf32>) -> tensor<2x300x64xbf16>
   return %heads : tensor<2x300x64xbf16>
 }
+// Keys that are hidden by the lowest number: blocks of nothing else, before and behind the one that a query sees, and a
+// query that sees none and has the mean of all values.
+func.func @attention_lowest(%q: tensor<2x200x64xbf16>, %k: tensor<2x200x64xbf16>, %v: tensor<2x200x64xbf16>) -> tensor<2x200x64xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma_attention, threads = 256, rows = 64, columns = 64, shared_bytes = 42080, most_blocks = 396, index_bits = 32>, #gpu.schedule<form = wgmma_attention, threads = 384, rows = 128, columns = 112, shared_bytes = 74848, most_blocks = 132, index_bits = 32>]} {
+  %dot = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<2x200x64xbf16>, tensor<2x200x64xbf16>) -> tensor<2x200x200xf32>
+  %c = prim.constant dense<1.250000000e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<2x200x200xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<2x200x200xf32>, tensor<2x200x200xf32>) -> tensor<2x200x200xf32>
+  %row = prim.iota 0 sizes() : tensor<200x200xi64>
+  %col = prim.iota 1 sizes() : tensor<200x200xi64>
+  %one = prim.constant dense<1> : tensor<200x200xi64>
+  %next = prim.add %row, %one : (tensor<200x200xi64>, tensor<200x200xi64>) -> tensor<200x200xi64>
+  %cc = prim.compare eq %next, %col : (tensor<200x200xi64>, tensor<200x200xi64>) -> tensor<200x200xi1>
+  %seen = prim.broadcast %cc axes [1, 2] sizes() : (tensor<200x200xi1>) -> tensor<2x200x200xi1>
+  %none = prim.constant dense<-3.40282347E+38> : tensor<2x200x200xf32>
+  %causal = prim.select %seen, %scaled, %none : (tensor<2x200x200xi1>, tensor<2x200x200xf32>, tensor<2x200x200xf32>) -> tensor<2x200x200xf32>
+  %top = prim.reduce max %causal [2] : (tensor<2x200x200xf32>) -> tensor<2x200xf32>
+  %tops = prim.broadcast %top axes [0, 1] sizes() : (tensor<2x200xf32>) -> tensor<2x200x200xf32>
+  %less = prim.sub %causal, %tops : (tensor<2x200x200xf32>, tensor<2x200x200xf32>) -> tensor<2x200x200xf32>
+  %e = prim.exp %less : (tensor<2x200x200xf32>) -> tensor<2x200x200xf32>
+  %sum = prim.reduce sum %e [2] : (tensor<2x200x200xf32>) -> tensor<2x200xf32>
+  %sums = prim.broadcast %sum axes [0, 1] sizes() : (tensor<2x200xf32>) -> tensor<2x200x200xf32>
+  %weights = prim.div %e, %sums : (tensor<2x200x200xf32>, tensor<2x200x200xf32>) -> tensor<2x200x200xf32>
+  %w = prim.cast %weights : (tensor<2x200x200xf32>) -> tensor<2x200x200xbf16>
+  %wide_y = prim.dot %w, %v batch [0] x [0] contract [2] x [1] : (tensor<2x200x200xbf16>, tensor<2x200x64xbf16>) -> tensor<2x200x64xf32>
+  %heads = prim.cast %wide_y : (tensor<2x200x64xf32>) -> tensor<2x200x64xbf16>
+  return %heads : tensor<2x200x64xbf16>
+}
 func.func @attention_padded(%q: tensor<2x300x64xbf16>, %k: tensor<2x300x64xbf16>, %v: tensor<2x300x64xbf16>, %m: tensor<2x300xf32>) -> tensor<2x300x64xbf16> {
   %dot = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<2x300x64xbf16>, tensor<2x300x64xbf16>) -> tensor<2x300x300xf32>
   %c = prim.constant dense<1.250000000e-01> : tensor<f32>

@@ -57,12 +57,25 @@ Value AttentionFrame::ownShift(Value top) {
 
 constexpr double kLog2E = 1.4426950408889634;
 
-Value AttentionFrame::power(Value x, Value term) {
-  return exp2Approximately(b, math::FmaOp::create(b, x, number(kLog2E), term));
+ShiftedPowers device::withoutOverflow(ImplicitLocOpBuilder &b, Value shift, Value factor,
+                                      Value term) {
+  auto constant = [&](float v) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(v));
+  };
+  Value isLost = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, math::AbsFOp::create(b, term),
+                                       constant(std::numeric_limits<float>::infinity()));
+  Value negative = arith::NegFOp::create(b, shift);
+  return {arith::SelectOp::create(b, isLost, constant(1), factor),
+          arith::SelectOp::create(b, isLost, negative, term)};
 }
 
-Value AttentionFrame::termOf(Value shift) {
-  return arith::MulFOp::create(b, shift, number(-kLog2E));
+Value AttentionFrame::power(Value x, const ShiftedPowers &shifted) {
+  return exp2Approximately(b, math::FmaOp::create(b, x, shifted.factor, shifted.term));
+}
+
+ShiftedPowers AttentionFrame::shiftedBy(Value shift) {
+  Value term = arith::MulFOp::create(b, shift, number(-kLog2E));
+  return withoutOverflow(b, shift, number(kLog2E), term);
 }
 
 Value AttentionFrame::expOfDifference(Value x, Value y) {

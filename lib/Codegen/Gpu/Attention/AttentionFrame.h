@@ -26,6 +26,17 @@ struct RunningRows {
   static RunningRows of(mlir::ValueRange values, unsigned rows);
 };
 
+/// exp(x - shift) as 2^(x factor + term).
+struct ShiftedPowers {
+  mlir::Value factor, term;
+};
+/// Models hide keys by the lowest finite number, whose product with `factor`, log2(e) or more, is
+/// minus infinity: a row that has seen nothing else yet would have 2^inf for weights. Numbers of
+/// that size that differ are so far apart that any factor gives 2^-inf for them, and equal ones
+/// have 1.
+ShiftedPowers withoutOverflow(mlir::ImplicitLocOpBuilder &b, mlir::Value shift, mlir::Value factor,
+                              mlir::Value term);
+
 class AttentionFrame {
 public:
   AttentionFrame(KernelFrame &f, AttentionForm form);
@@ -67,10 +78,10 @@ public:
   mlir::Value larger(mlir::Value x, mlir::Value y);
   /// What a row is shifted by whose largest score so far is `top`.
   mlir::Value ownShift(mlir::Value top);
-  /// exp(x - shift) for the term of that shift, as matrix units need it: the hardware's power of
-  /// two. Its error of 2 units of f32 is far below that of 16-bit weights.
-  mlir::Value power(mlir::Value x, mlir::Value term);
-  mlir::Value termOf(mlir::Value shift);
+  /// exp(x - shift), as matrix units need it: the hardware's power of two. Its error of 2 units of
+  /// f32 is far below that of 16-bit weights.
+  mlir::Value power(mlir::Value x, const ShiftedPowers &shifted);
+  ShiftedPowers shiftedBy(mlir::Value shift);
   /// exp(x - y), for a y that is finite or where NaN is right.
   mlir::Value expOfDifference(mlir::Value x, mlir::Value y);
 

@@ -28,8 +28,9 @@ void AttentionParts::leaveResults(Value sharer, Value row, Value column, ArrayRe
 }
 
 AttentionParts::Part AttentionParts::merged(const Part &x, const Part &y) {
-  Value top = a.larger(x.top, y.top), term = a.termOf(a.ownShift(top));
-  Value left = a.power(x.top, term), right = a.power(y.top, term);
+  Value top = a.larger(x.top, y.top);
+  ShiftedPowers shifted = a.shiftedBy(a.ownShift(top));
+  Value left = a.power(x.top, shifted), right = a.power(y.top, shifted);
   auto times = [&](Value v, Value factor) -> Value {
     if (auto type = dyn_cast<VectorType>(v.getType()))
       factor = vector::BroadcastOp::create(b, type, factor);

@@ -205,10 +205,11 @@ RunningRows MmaAttentionEmitter::visit(Value step, Value stage, RunningRows stat
       for (Value score : scores)
         top = a.larger(score, top);
       top = overRow(top, [&](Value x, Value y) { return a.larger(x, y); });
-      Value term = a.termOf(a.ownShift(top)), correction = a.power(state.tops[row], term);
+      ShiftedPowers shifted = a.shiftedBy(a.ownShift(top));
+      Value correction = a.power(state.tops[row], shifted);
       Value sum = arith::MulFOp::create(b, state.sums[row], correction);
       for (auto [e, score] : llvm::enumerate(scores)) {
-        Value weight = a.power(score, term);
+        Value weight = a.power(score, shifted);
         sum = arith::AddFOp::create(b, sum, weight);
         products[size_t(i) * perRow + e / 2 * 4 + half * 2 + e % 2] = weight;
       }

@@ -11,6 +11,7 @@
 // by way of the sum, and what the region says of the shift and the divisor is applied at the end.
 //
 //===----------------------------------------------------------------------===//
+#include "AttentionFrame.h"
 #include "WgmmaAttention.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -281,8 +282,14 @@ void WgmmaAttentionEmitter::softmax(Value given, Value firstKey, ValueRange seen
     Value top = overRow(tree(own, most), most);
     if (!isFirst)
       top = most(top, state.tops[row]);
-    Value shift = arith::NegFOp::create(b, arith::MulFOp::create(b, shiftOf(top), factor));
-    auto weightOf = [&](Value score) { return exp2(math::FmaOp::create(b, score, factor, shift)); };
+    Value shift = shiftOf(top), each = factor;
+    Value term = arith::NegFOp::create(b, arith::MulFOp::create(b, shift, factor));
+    if (a.isEvaluated()) {
+      ShiftedPowers lossless = withoutOverflow(b, shift, factor, term);
+      each = lossless.factor;
+      term = lossless.term;
+    }
+    auto weightOf = [&](Value score) { return exp2(math::FmaOp::create(b, score, each, term)); };
     for (auto [i, score] : llvm::zip(place, own))
       score = weights[i] = weightOf(score);
     Value total = tree(own, sum);
