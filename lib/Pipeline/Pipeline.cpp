@@ -78,6 +78,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createDeferScalesPass());
     pm.addPass(createProductRowsPass());
     pm.addPass(createRowOrderPass());
+    pm.addPass(createNormOrderPass());
     pm.addPass(createComposeViewsPass());
     pm.addPass(createAbsorbTransposesPass());
     pm.addPass(createCommonSubexpressionsPass());

@@ -133,6 +133,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createProductRowsPass(); });
   mlir::registerPass([] { return tcc::createRowOrderPass(); });
   mlir::registerPass([] { return tcc::createComposeViewsPass(); });
+  mlir::registerPass([] { return tcc::createNormOrderPass(); });
   mlir::registerPass([] { return tcc::createAbsorbTransposesPass(); });
   mlir::registerPass([] { return tcc::createSharedOperandsPass(); });
   mlir::registerPass([] { return tcc::createReachedTapsPass(); });

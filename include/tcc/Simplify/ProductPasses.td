@@ -258,4 +258,38 @@ def RowOrderPass : Tcc_Pass<"tcc-simplify-row-order"> {
   let dependentDialects = ["::tcc::prim::PrimDialect"];
 }
 
+def NormOrderPass : Tcc_Pass<"tcc-simplify-norm-order"> {
+  let summary = "Let norms take rows in the order in which they are read";
+  let description = [{
+    A reduction over the last axes, and what is computed from it for each row, are the same wherever the row
+    is. If nothing else reads the result than a chain of reshapes, transposes and rolls of the axes
+    before those, it moves behind the chain.
+
+    ```mlir before
+    func.func @f(%x: tensor<4x6x8xf32>) -> tensor<6x4x8xf32> {
+      %0 = prim.reduce max %x [2] : (tensor<4x6x8xf32>) -> tensor<4x6xf32>
+      %1 = prim.reshape %0 sizes() : (tensor<4x6xf32>) -> tensor<4x6x1xf32>
+      %2 = prim.broadcast %1 axes [0, 1, 2] sizes() : (tensor<4x6x1xf32>) -> tensor<4x6x8xf32>
+      %3 = prim.sub %x, %2 : (tensor<4x6x8xf32>, tensor<4x6x8xf32>) -> tensor<4x6x8xf32>
+      %4 = prim.transpose %3 [1, 0, 2] : (tensor<4x6x8xf32>) -> tensor<6x4x8xf32>
+      return %4 : tensor<6x4x8xf32>
+    }
+    ```
+    ```mlir after
+    func.func @f(%arg0: tensor<4x6x8xf32>) -> tensor<6x4x8xf32> {
+      %0 = prim.transpose %arg0 [1, 0, 2] : (tensor<4x6x8xf32>) -> tensor<6x4x8xf32>
+      %1 = prim.reduce  max %0 [2] : (tensor<6x4x8xf32>) -> tensor<6x4xf32>
+      %2 = prim.reshape %1 sizes() : (tensor<6x4xf32>) -> tensor<6x4x1xf32>
+      %3 = prim.broadcast %2 axes [0, 1, 2] sizes() : (tensor<6x4x1xf32>) -> tensor<6x4x8xf32>
+      %4 = prim.sub %0, %3 : (tensor<6x4x8xf32>, tensor<6x4x8xf32>) -> tensor<6x4x8xf32>
+      return %4 : tensor<6x4x8xf32>
+    }
+    ```
+
+    Runs after tcc-simplify-row-order, which leaves no transpose to rows that a product takes in any order, and
+    before tcc-simplify-compose-views.
+  }];
+  let dependentDialects = ["::tcc::prim::PrimDialect"];
+}
+
 #endif // TCC_SIMPLIFY_PRODUCT_PASSES_TD

@@ -73,6 +73,9 @@ std::unique_ptr<mlir::Pass> createProductRowsPass();
 /// tcc-simplify-row-order: products take rows in the order in which they lie. After
 /// tcc-simplify-product-rows and before tcc-simplify-compose-views.
 std::unique_ptr<mlir::Pass> createRowOrderPass();
+/// tcc-simplify-norm-order: norms take rows in the order in which they are read. After
+/// tcc-simplify-row-order, which leaves no transpose to those that a product takes in any order.
+std::unique_ptr<mlir::Pass> createNormOrderPass();
 /// tcc-simplify-compose-views: see lib/Simplify/ComposeViews.cpp. Before
 /// tcc-simplify-absorb-transposes, which sees one transpose then.
 std::unique_ptr<mlir::Pass> createComposeViewsPass();
