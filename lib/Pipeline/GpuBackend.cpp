@@ -51,6 +51,10 @@ public:
   void addAxisOrderPasses(OpPassManager &passes, Precision) const override {
     // Strips of planes read memory in short pieces: of more, two transposes cost less.
     constexpr int64_t kMostProducts = 3 << 20;
+    // A row kernel that reads across takes 1.7 ns an element of a group, the kernels without groups
+    // 8 us.
+    constexpr int64_t kFewestOfGroup = 8192;
+    passes.addPass(createGroupedChannelsPass(kFewestOfGroup));
     passes.addPass(createChannelsLastPass(0, kMostProducts));
   }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,

@@ -172,6 +172,21 @@ class WhisperLayer(nn.Module):
         return x + self.down(F.gelu(self.up(self.after(x))))
 
 
+class SwinWindows(nn.Module):
+    """What comes before attention in shifted windows."""
+
+    def __init__(self, width=96, window=7):
+        super().__init__()
+        self.window, self.norm, self.qkv = window, nn.LayerNorm(width), nn.Linear(width, 3 * width)
+
+    def forward(self, x):
+        batch, height, width, channels = x.shape
+        size, half = self.window, self.window // 2
+        y = self.norm(F.relu(x)).roll((-half, -half), (1, 2))
+        y = y.view(batch, height // size, size, width // size, size, channels).transpose(2, 3)
+        return self.qkv(y.reshape(-1, size * size, channels))
+
+
 class UnetResidual(nn.Module):
     def __init__(self, channels=320, embedded=1280):
         super().__init__()
@@ -308,6 +323,10 @@ def others():
          4 * 1500 * 384**2 + 28 * 384**2, state=lambda: WhisperLayer(crosses=True))
     case("model/unet-residual/320x32x32", None, lambda: [random(1, 320, 32, 32), random(1, 1280)],
          2 * 2 * 9 * 320**2 * 1024, state=UnetResidual)
+    case("model/unet-residual/128x256x256", None, lambda: [random(1, 128, 256, 256), random(1, 1280)],
+         2 * 2 * 9 * 128**2 * 65536, state=lambda: UnetResidual(128))
+    case("model/swin-windows/4x56x56x96", None, lambda: [random(4, 56, 56, 96)], 2 * 4 * 3136 * 96 * 288,
+         state=SwinWindows)
     case("model/unet-attention/320x32x32", None, lambda: [random(1, 320, 32, 32), random(1, 77, 768)],
          2 * 1024 * 320**2 * 18 + 4 * 1024**2 * 320, state=UnetAttention)
     case("model/yolo-first/3x640x640", None, lambda: [random(1, 3, 640, 640)], 2 * 27 * 16 * 320**2 + 2 * 144 * 32 * 160**2,

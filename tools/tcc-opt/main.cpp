@@ -114,6 +114,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createBroadcastsPass(); });
   mlir::registerPass([] { return tcc::createFoldScalesPass(&weights); });
   mlir::registerPass([] { return tcc::createNarrowPass(&weights, tcc::Precision::F32); });
+  mlir::registerPass([] { return tcc::createGroupedChannelsPass(0); });
   mlir::registerPass([] { return tcc::createChannelsLastPass(0, 0); });
   mlir::registerPass([] { return tcc::createSeparatePoolsPass(); });
   mlir::registerPass([] { return tcc::createSplitReductionsPass(); });
@@ -132,8 +133,8 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createIntegerWeightsPass(&weights); });
   mlir::registerPass([] { return tcc::createProductRowsPass(); });
   mlir::registerPass([] { return tcc::createRowOrderPass(); });
-  mlir::registerPass([] { return tcc::createComposeViewsPass(); });
   mlir::registerPass([] { return tcc::createNormOrderPass(); });
+  mlir::registerPass([] { return tcc::createComposeViewsPass(); });
   mlir::registerPass([] { return tcc::createAbsorbTransposesPass(); });
   mlir::registerPass([] { return tcc::createSharedOperandsPass(); });
   mlir::registerPass([] { return tcc::createReachedTapsPass(); });

@@ -26,6 +26,9 @@ std::optional<Precision> precisionOf(llvm::StringRef name);
 /// tcc-layout-narrow: see lib/LayoutAssign/Narrow.cpp. `weights` outlives the pass.
 std::unique_ptr<mlir::Pass> createNarrowPass(WeightTable *weights, Precision precision);
 
+/// tcc-layout-grouped-channels: see lib/LayoutAssign/GroupedChannels.cpp, for groups of `fewest`
+/// elements and more. Before tcc-layout-channels-last, which spreads over what it leaves.
+std::unique_ptr<mlir::Pass> createGroupedChannelsPass(int64_t fewest);
 /// tcc-layout-channels-last: see lib/LayoutAssign/ChannelsLast.cpp. Convolutions
 /// with a filter for each channel and lines of at least `shortestLine` results (0: none), or at
 /// most `mostProducts` multiplications, stay as they are where nothing around them wants channels

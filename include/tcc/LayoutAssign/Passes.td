@@ -78,6 +78,44 @@ def ChannelsLastPass : Tcc_Pass<"tcc-layout-channels-last"> {
   ];
 }
 
+def GroupedChannelsPass : Tcc_Pass<"tcc-layout-grouped-channels"> {
+  let summary = "Group norms keep the axis of channels";
+  let description = [{
+    Behind a convolution, channels that are split in groups, for a reduction of each group and what is computed
+    from it at each point, stay one axis: pixels are reduced first, then the channels of each group.
+
+    ```mlir before
+    func.func @f(%x: tensor<2x3x8x8xf32>, %w: tensor<8x3x3x3xf32>) -> tensor<2x8x6x6xf32> {
+      %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x3x8x8xf32>, tensor<8x3x3x3xf32>) -> tensor<2x8x6x6xf32>
+      %1 = prim.reshape %0 sizes() : (tensor<2x8x6x6xf32>) -> tensor<2x4x2x6x6xf32>
+      %2 = prim.reduce max %1 [2, 3, 4] : (tensor<2x4x2x6x6xf32>) -> tensor<2x4xf32>
+      %3 = prim.broadcast %2 axes [0, 1] sizes() : (tensor<2x4xf32>) -> tensor<2x4x2x6x6xf32>
+      %4 = prim.sub %1, %3 : (tensor<2x4x2x6x6xf32>, tensor<2x4x2x6x6xf32>) -> tensor<2x4x2x6x6xf32>
+      %5 = prim.reshape %4 sizes() : (tensor<2x4x2x6x6xf32>) -> tensor<2x8x6x6xf32>
+      return %5 : tensor<2x8x6x6xf32>
+    }
+    ```
+    ```mlir after -cse
+    func.func @f(%arg0: tensor<2x3x8x8xf32>, %arg1: tensor<8x3x3x3xf32>) -> tensor<2x8x6x6xf32> {
+      %0 = prim.conv %arg0, %arg1 sizes() {dilations = array<i64: 1, 1>, groups = 1 : i64, high = array<i64: 0, 0>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x3x8x8xf32>, tensor<8x3x3x3xf32>) -> tensor<2x8x6x6xf32>
+      %1 = prim.reduce  max %0 [2, 3] : (tensor<2x8x6x6xf32>) -> tensor<2x8xf32>
+      %2 = prim.reshape %1 sizes() : (tensor<2x8xf32>) -> tensor<2x4x2xf32>
+      %3 = prim.reduce  max %2 [2] : (tensor<2x4x2xf32>) -> tensor<2x4xf32>
+      %4 = prim.broadcast %3 axes [0, 1] sizes() : (tensor<2x4xf32>) -> tensor<2x4x2xf32>
+      %5 = prim.reshape %4 sizes() : (tensor<2x4x2xf32>) -> tensor<2x8xf32>
+      %6 = prim.broadcast %5 axes [0, 1] sizes() : (tensor<2x8xf32>) -> tensor<2x8x6x6xf32>
+      %7 = prim.sub %0, %6 : (tensor<2x8x6x6xf32>, tensor<2x8x6x6xf32>) -> tensor<2x8x6x6xf32>
+      return %7 : tensor<2x8x6x6xf32>
+    }
+    ```
+
+    Runs before tcc-layout-channels-last, which spreads over what it leaves, where the back-end's kernels of rows
+    do not read rows that lie across.
+  }];
+  let options = [Option<"fewest", "fewest", "int64_t", "0", "the fewest elements of a group">];
+  let dependentDialects = ["::tcc::prim::PrimDialect"];
+}
+
 def OrientProductsPass : Tcc_Pass<"tcc-layout-orient-products"> {
   let summary = "Products have their lanes where columns lie beside each other";
   let description = [{
