@@ -325,7 +325,10 @@ prim::ConvOp PackWeights::fillVectors(prim::ConvOp op) const {
   int64_t groups = op.getGroups(), count = filters.getDimSize(0) / groups,
           full = llvm::alignTo(count, cpu.lanes(accumulatorBits(type.getElementType())));
   bool isDepthwise = groups > 1 && count == 1 && filters.getDimSize(1) == 1;
-  if (full == count || isDepthwise)
+  unsigned bits = accumulatorBits(type.getElementType());
+  unsigned narrow = narrowGroupLanes(cpu, {groups, count, filters.getDimSize(1), 1}, bits);
+  bool sharesVectors = narrow && groups * count % narrow == 0; // of several groups
+  if (full == count || isDepthwise || sharesVectors)
     return op;
   OpBuilder b(op);
   SmallVector<int64_t> joined(filters.getShape()), wide(type.getShape());
