@@ -122,3 +122,30 @@ func.func @few_points(%x: tensor<?x?x2x1xf32> {graph.name = "x"}) -> (tensor<?x?
   } -> tensor<?x?x3x1xf32>
   return %z : tensor<?x?x3x1xf32>
 }
+
+// -----
+
+// An open number of rows is read in groups, two vectors of each at a time; neither rows that lie one behind the other nor short ones.
+// CHECK-LABEL: @rows
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 16, chunk = 256, {{.*}}>} -> tensor<1024xf32>
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 64, axis = 1, chunk = 256, {{.*}}>} -> tensor<16x1024xf32>
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 64, chunk = 256, {{.*}}>} -> tensor<256xf32>
+func.func @rows(%x: tensor<?x1024xf32> {graph.name = "x"}, %y: tensor<16x?x1024xf32> {graph.name = "y"}, %z: tensor<?x256xf32> {graph.name = "z"})
+    -> (tensor<1024xf32> {graph.name = "u"}, tensor<16x1024xf32> {graph.name = "v"}, tensor<256xf32> {graph.name = "w"}) {
+  %u = kernel.launch loop "sum" ins(%x : tensor<?x1024xf32>) sizes() {
+  ^bb0(%a: tensor<?x1024xf32>):
+    %0 = prim.reduce sum %a [0] : (tensor<?x1024xf32>) -> tensor<1024xf32>
+    kernel.yield %0 : tensor<1024xf32>
+  } -> tensor<1024xf32>
+  %v = kernel.launch loop "sum" ins(%y : tensor<16x?x1024xf32>) sizes() {
+  ^bb0(%a: tensor<16x?x1024xf32>):
+    %0 = prim.reduce sum %a [1] : (tensor<16x?x1024xf32>) -> tensor<16x1024xf32>
+    kernel.yield %0 : tensor<16x1024xf32>
+  } -> tensor<16x1024xf32>
+  %w = kernel.launch loop "sum" ins(%z : tensor<?x256xf32>) sizes() {
+  ^bb0(%a: tensor<?x256xf32>):
+    %0 = prim.reduce sum %a [0] : (tensor<?x256xf32>) -> tensor<256xf32>
+    kernel.yield %0 : tensor<256xf32>
+  } -> tensor<256xf32>
+  return %u, %v, %w : tensor<1024xf32>, tensor<16x1024xf32>, tensor<256xf32>
+}

@@ -110,6 +110,8 @@ def rows():
         opened(f"reduce/{what}/length/256x64x128", f, (256, 64, 128), axes=[{1: "length"}])
     for n, columns in ((100000, 3), (100000, 4), (20000, 31)):
         opened(f"reduce/sum/rows/{size_name(n, columns)}", lambda x: x.sum(0), (n, columns), axes=[ROWS])
+    for axes in (ROWS, {1: "columns"}):
+        opened(f"reduce/sum/far/{'columns' if 1 in axes else 'rows'}/4096x1024", lambda x: x.sum(0), (4096, 1024), axes=[axes])
     opened("reduce/std/rows/100000x3", lambda x: x.std(0), (100000, 3), axes=[ROWS])
     opened("reduce/var/8x16x100x128", lambda x: x.var((1, 2, 3)), (8, 16, 100, 128), axes=[{2: "height", 3: "width"}])
     opened("reduce/var/2x512x4096", lambda x: x.var(1), (2, 512, 4096), axes=[{0: "batch", 1: "length"}])

@@ -80,14 +80,16 @@ class OpenLines(ToolTest):
                         np.testing.assert_array_equal(actual, expected, f"{cpu} {(b, h, w, h2, w2, p, k)} {name}")
 
     def test_open_rows_of_a_few(self):
-        """Reduced as rows of several beside each other, and a rest; of two open axes, of what has a scale for each column, and of no rows."""
+        """Reduced as rows of several beside each other, and a rest; of two open axes, of what has a scale for each column, and of no rows.
+        Long ones in groups."""
         random = np.random.default_rng(17)
         make = helper.make_node
         constants = {"first": np.array([0], np.int64), "both": np.array([0, 1], np.int64), "scale": np.array([[1, 2, 4]], np.float32)}
         nodes = [make("Mul", ["x", "scale"], ["scaled"]), make("ReduceSum", ["scaled", "first"], ["sum"], keepdims=0),
-                 make("ReduceMax", ["x", "first"], ["most"]), make("ReduceSum", ["z", "both"], ["of_both"], keepdims=0)]
-        given = {"x": ["n", 3], "z": ["b", "n", 2, 7]}
-        outputs = ["sum", "most", "of_both"]
+                 make("ReduceMax", ["x", "first"], ["most"]), make("ReduceSum", ["z", "both"], ["of_both"], keepdims=0),
+                 make("ReduceSum", ["far", "first"], ["sum_far"], keepdims=0), make("ReduceMin", ["wide", "first"], ["least"], keepdims=0)]
+        given = {"x": ["n", 3], "z": ["b", "n", 2, 7], "far": ["n", 1100], "wide": ["n", "m"]}
+        outputs = ["sum", "most", "of_both", "sum_far", "least"]
         graph = helper.make_graph(nodes, "open", [helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, d) for n, d in given.items()],
                                   [helper.make_empty_tensor_value_info(n) for n in outputs],
                                   [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()])
@@ -95,11 +97,11 @@ class OpenLines(ToolTest):
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
         for cpu in [*cpu_levels(), "native"]:
             with Compiled.build(path, "--cpu", cpu) as compiled:
-                for b, n in ((1, 1), (2, 63), (3, 64), (0, 65), (5, 1000), (1, 0)):
-                    x, z = (random.integers(-9, 9, [dict(b=b, n=n).get(d, d) for d in dims]).astype(np.float32) for dims in given.values())
-                    wanted = [(x * constants["scale"]).sum(0), x.max(0, keepdims=True, initial=-np.inf), z.sum((0, 1))]
-                    for actual, expected, name in zip(compiled(x, z), wanted, outputs, strict=True):
-                        np.testing.assert_array_equal(actual, expected, f"{cpu} {b} {n} {name}")
+                for b, n, m in ((1, 1, 1), (2, 63, 17), (3, 64, 700), (0, 65, 0), (5, 1000, 301), (1, 0, 40), (1, 8, 1025)):
+                    x, z, far, wide = (random.integers(-9, 9, [dict(b=b, n=n, m=m).get(d, d) for d in dims]).astype(np.float32) for dims in given.values())
+                    wanted = [(x * constants["scale"]).sum(0), x.max(0, keepdims=True, initial=-np.inf), z.sum((0, 1)), far.sum(0), wide.min(0, initial=np.inf)]
+                    for actual, expected, name in zip(compiled(x, z, far, wide), wanted, outputs, strict=True):
+                        np.testing.assert_array_equal(actual, expected, f"{cpu} {b} {n} {m} {name}")
 
     def test_triangles_and_first_elements(self):
         """Of matrices whose extents a run knows, beside any diagonal, and as many first elements as it says, of lines shorter and longer than

@@ -72,8 +72,8 @@ Value Elemental::evalReshape(prim::ReshapeOp op, ArrayRef<Coord> at) {
     bool together = !linear.vector && (linear.step == 0 || linear.step == 1);
     if (auto length = memory && together ? rowLength(slice) : std::nullopt) {
       OpFoldResult start = slice.getMixedStarts().front();
-      Value first = isa<Value>(start) ? scalar(cast<Value>(start))
-                                      : index(*getConstantIntValue(start));
+      Value first =
+          isa<Value>(start) ? scalar(cast<Value>(start)) : index(*getConstantIntValue(start));
       Value elements = mulIndex(extent(slice.getX(), 0), index(*length));
       return load({memory->pointer, {elements}, memory->elementType, memory->alignment},
                   addCoord(linear, mulIndex(first, index(*length))));

@@ -70,8 +70,7 @@ private:
 /// Whether what is broadcast is one for all rows.
 static bool isOfColumns(prim::BroadcastOp broadcast, ArrayRef<int64_t> rows) {
   RankedTensorType x = tensorType(broadcast.getX());
-  return x.hasStaticShape() &&
-         llvm::all_of(llvm::enumerate(broadcast.getAxes()), [&](auto axis) {
+  return x.hasStaticShape() && llvm::all_of(llvm::enumerate(broadcast.getAxes()), [&](auto axis) {
            return x.getDimSize(axis.index()) == 1 || !llvm::is_contained(rows, axis.value());
          });
 }
@@ -155,7 +154,8 @@ Value OpenRows::reduced(Value x, int64_t axis) {
 }
 
 void OpenRows::reduce() {
-  constexpr int64_t kLanes = 8, kFewestColumns = 32; // whole vectors that do not wait for each other
+  constexpr int64_t kLanes = 8,
+                    kFewestColumns = 32; // whole vectors that do not wait for each other
   int64_t least = std::lcm(columns, kLanes);
   int64_t run = llvm::divideCeil(kFewestColumns, least) * least, beside = run / columns;
   Location loc = op.getLoc();

@@ -4,7 +4,8 @@
 // the other, and where each run begins the processor waits: its prefetchers follow a row, but find
 // the next one anew, and of one row at a time memory gives a part of what it can. So rows are read
 // in groups, each a stream of its own along some pages of memory, and what a group comes to is
-// added to sums that lie on the stack, in L1.
+// added to sums that lie on the stack, in L1. Rows of which only a run knows how many there are, or
+// how long, are supposed to come from far: groups of those that do not take as long as single ones.
 //
 //===----------------------------------------------------------------------===//
 #include "RowGroups.h"
@@ -39,7 +40,8 @@ prim::ReduceOp tcc::codegen::groupedRows(kernel::LaunchOp launch, const CpuTarge
   int64_t operators = 0, bytes = 0;
   for (Operation &inside : body.without_terminator()) {
     operators += prim::isElementwise(&inside);
-    bool computes = &inside == op || prim::isElementwise(&inside) ||
+    bool isSize = llvm::all_of(inside.getResultTypes(), [](Type t) { return t.isIndex(); });
+    bool computes = &inside == op || prim::isElementwise(&inside) || isSize ||
                     isa<prim::BroadcastOp, prim::ReshapeOp, prim::ConstantOp>(inside);
     if (!computes || inside.hasTrait<prim::VeryCostly>())
       return nullptr;
@@ -48,14 +50,20 @@ prim::ReduceOp tcc::codegen::groupedRows(kernel::LaunchOp launch, const CpuTarge
     if (auto argument = dyn_cast<RankedTensorType>(v.getType());
         argument && argument.hasStaticShape())
       bytes = std::max(bytes, tensorBytes(argument));
-  if (operators > kMostOperators || bytes <= kFar * cpu.l2Bytes || op.getAxes().size() != 1 ||
-      !type.hasStaticShape() || type.getElementType().isInteger(1))
+  if (operators > kMostOperators || op.getAxes().size() != 1 ||
+      (type.hasStaticShape() && bytes <= kFar * cpu.l2Bytes) || type.getElementType().isInteger(1))
     return nullptr;
-  int64_t axis = op.getAxes().front();
-  bool areRows = axis + 1 < type.getRank() && type.getDimSize(axis) >= kFewestRows &&
-                 type.getShape().back() * elementBytes(type.getElementType()) >= kLeastRowBytes;
+  int64_t axis = op.getAxes().front(), columns = type.getShape().back();
+  auto orOpen = [&](int64_t extent, int64_t least) {
+    return ShapedType::isDynamic(extent) || extent >= least;
+  };
+  bool areRows = axis + 1 < type.getRank() && orOpen(type.getDimSize(axis), kFewestRows) &&
+                 orOpen(columns, kLeastRowBytes / elementBytes(type.getElementType()));
+  // What takes whole rows finds the next one behind.
+  bool isCut = type.hasStaticShape() || ShapedType::isDynamic(columns) ||
+               (areRows && groupedColumns(op) < columns);
   auto stored = cast<RankedTensorType>(launch.getResultTypes()[0]);
-  return areRows && tensorType(op.getResult()).getShape() == stored.getShape() &&
+  return areRows && isCut && tensorType(op.getResult()).getShape() == stored.getShape() &&
                  isStoredInPlace(op.getResult())
              ? op
              : nullptr;
@@ -70,8 +78,13 @@ unsigned tcc::codegen::groupedLanes(prim::ReduceOp op, const CpuTarget &cpu) {
 int64_t tcc::codegen::groupedColumns(prim::ReduceOp op) {
   constexpr int64_t kMostBytes = 4096, kLeastBytes = 1024, kTasks = 8;
   auto type = tensorType(op.getResult());
-  int64_t columns = type.getShape().back(), rows = type.getNumElements() / columns;
+  constexpr int64_t kOpenRows = 4; // of results, where only a run knows how many there are
+  int64_t columns = type.getShape().back(), rows = 1;
+  for (int64_t extent : type.getShape().drop_back())
+    rows *= ShapedType::isDynamic(extent) ? kOpenRows : extent;
   int64_t bytes = elementBytes(computeType(type.getElementType())), run = kMostBytes / bytes;
+  if (ShapedType::isDynamic(columns))
+    return kLeastBytes / bytes;
   while (run > kLeastBytes / bytes && rows * llvm::divideCeil(columns, run) < kTasks)
     run /= 2;
   return run;
@@ -121,6 +134,8 @@ void RowGroups::add(const Coords &outer, Value first, int64_t rows, bool begun, 
 
 void RowGroups::fill(const Coords &outer, Value low, Value high) {
   this->low = low;
+  if (tensorType(op.getX()).isDynamicDim(op.getAxes().front()))
+    return fillOpen(outer, low, high);
   int64_t rows = tensorType(op.getX()).getDimSize(op.getAxes().front());
   int64_t whole = rows / kTogether * kTogether;
   add(outer, f.e.index(0), kTogether, /*begun=*/false, high);
@@ -128,4 +143,20 @@ void RowGroups::fill(const Coords &outer, Value low, Value high) {
          [&](Value first) { add(outer, first, kTogether, /*begun=*/true, high); });
   if (rows > whole)
     add(outer, f.e.index(whole), rows - whole, /*begun=*/true, high);
+}
+
+/// The same of rows that a run counts, of which there may be no group, or none at all.
+void RowGroups::fillOpen(const Coords &outer, Value low, Value high) {
+  unsigned axis = op.getAxes().front();
+  Value rows = f.e.extent(op.getX(), axis), group = f.e.index(kTogether);
+  Value whole = f.e.mulIndex(f.e.divIndex(rows, group), group);
+  TypedAttr none = neutralElement(op.getKind(), tensorType(op.getX()).getElementType());
+  f.narrowingLoop(low, high, groupedLanes(op, f.cpu), [&](Value i) {
+    Coord column = Coord::affine(i, f.e.lanes() > 1 ? 1 : 0);
+    Value v = arith::ConstantOp::create(f.b, none);
+    f.e.store(sums, placeOf(column), f.e.lanes() > 1 ? f.e.splat(v, f.e.lanes()) : v);
+  });
+  f.loop(f.e.index(0), whole, kTogether,
+         [&](Value first) { add(outer, first, kTogether, /*begun=*/true, high); });
+  f.loop(whole, rows, 1, [&](Value row) { add(outer, row, 1, /*begun=*/true, high); });
 }

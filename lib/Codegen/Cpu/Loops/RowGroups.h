@@ -21,6 +21,7 @@ public:
   void fill(const Coords &outer, mlir::Value low, mlir::Value high);
 
 private:
+  void fillOpen(const Coords &outer, mlir::Value low, mlir::Value high);
   void add(const Coords &outer, mlir::Value first, int64_t rows, bool begun, mlir::Value high);
   Coords placeOf(const Coord &column) const;
 
