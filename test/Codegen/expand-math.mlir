@@ -90,6 +90,28 @@ func.func @sigmoid_f64(%x: vector<4xf64>) -> vector<4xf64> {
   return %3 : vector<4xf64>
 }
 
+// So is one of another, which is a function by then.
+// CHECK-LABEL: func.func @sigmoid_of_sigmoid
+// CHECK-NOT: math.exp
+// CHECK: %[[ONCE:.+]] = arith.divf
+// CHECK-NOT: math.exp
+// CHECK: %[[ONCE]]
+// CHECK-NOT: math.exp
+// CHECK: arith.divf
+// CHECK-NEXT: return
+func.func @sigmoid_of_sigmoid(%x: vector<8xf32>) -> vector<8xf32> {
+  %one = arith.constant dense<1.0> : vector<8xf32>
+  %0 = arith.negf %x : vector<8xf32>
+  %1 = math.exp %0 : vector<8xf32>
+  %2 = arith.addf %one, %1 : vector<8xf32>
+  %3 = arith.divf %one, %2 : vector<8xf32>
+  %4 = arith.negf %3 : vector<8xf32>
+  %5 = math.exp %4 : vector<8xf32>
+  %6 = arith.addf %one, %5 : vector<8xf32>
+  %7 = arith.divf %one, %6 : vector<8xf32>
+  return %7 : vector<8xf32>
+}
+
 // So is one plus a tanh, whose factor of 2 and a half beside it are nothing.
 // CHECK-LABEL: func.func @gelu_by_tanh
 // CHECK-SAME: (%[[X:.+]]: vector<8xf32>, %[[U:.+]]: vector<8xf32>)

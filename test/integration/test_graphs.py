@@ -63,6 +63,24 @@ class Graphs(ToolTest):
                 with self.subTest(shape=shape, extents=extents), Compiled.build(self.work / "moved.onnx") as compiled:
                     np.testing.assert_allclose(compiled(x)[0], np.tanh(x.sum(-1)).reshape(moved), rtol=1e-4, atol=1e-5)
 
+    def test_functions_of_themselves(self):
+        """And of what else is made one function of several operators."""
+        functions = {"Sigmoid": lambda x: 1 / (1 + np.exp(-x)), "Tanh": np.tanh, "Sin": np.sin, "Cos": np.cos, "Exp": np.exp,
+                     "Softplus": lambda x: np.log1p(np.exp(x)), "Gelu": None, "HardSwish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1)}
+        functions["Gelu"] = lambda x: 0.5 * x * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x**3)))
+        pairs = [(a, b) for a in functions for b in functions] + [(a,) * 3 for a in functions if a != "Exp"]
+        nodes = [node(op, [f"{k}_{i}" if i else "x"], [f"{k}_{i + 1}"], **({"approximate": "tanh"} if op == "Gelu" else {}))
+                 for k, ops in enumerate(pairs) for i, op in enumerate(ops)]
+        onnx.save(model(nodes, [value("x", FLOAT, [37])], [unknown(f"{k}_{len(ops)}") for k, ops in enumerate(pairs)], opset=20),
+                  self.work / "functions.onnx")
+        x = np.random.default_rng(0).normal(size=37).astype(np.float32)
+        with Compiled.build(self.work / "functions.onnx") as compiled:
+            for ops, actual in zip(pairs, compiled(x), strict=True):
+                expected = x.astype(np.float64)
+                for op in ops:
+                    expected = functions[op](expected)
+                np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5, err_msg=str(ops))
+
     def test_casts_to_powers_of_two(self):
         """Integers are rounded as floats are, and floats of 64 bits before any digit is lost."""
         up = lambda x: 2.0 ** np.ceil(np.log2(x))

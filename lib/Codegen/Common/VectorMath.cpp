@@ -214,7 +214,7 @@ void expandSinesOfSines(Operation *root, const ExpandMathOptions &options) {
 
 /// 1 / (1 + e^-x) of f32 as one function.
 void expandLogistics(Operation *root, const ExpandMathOptions &options) {
-  SmallVector<std::pair<arith::DivFOp, Value>> found;
+  SmallVector<std::pair<arith::DivFOp, arith::NegFOp>> found;
   root->walk([&](arith::DivFOp op) {
     auto sum = op.getRhs().getDefiningOp<arith::AddFOp>();
     if (!sum || !matchPattern(op.getLhs(), m_OneFloat()))
@@ -223,13 +223,13 @@ void expandLogistics(Operation *root, const ExpandMathOptions &options) {
     auto exp = (oneFirst ? sum.getRhs() : sum.getLhs()).getDefiningOp<math::ExpOp>();
     auto negative = exp ? exp.getOperand().getDefiningOp<arith::NegFOp>() : nullptr;
     if (negative && (oneFirst || matchPattern(sum.getRhs(), m_OneFloat())))
-      found.push_back({op, negative.getOperand()});
+      found.push_back({op, negative});
   });
-  for (auto [op, x] : found) {
+  for (auto [op, negative] : found) {
     ImplicitLocOpBuilder builder(op.getLoc(), op);
     Emitter emitter{builder, options};
-    Fp argument{&emitter, x};
-    if (!getElementTypeOrSelf(x).isF32() || options.hasExp2)
+    Fp argument{&emitter, negative.getOperand()}; // of a logistic, its function by now
+    if (!getElementTypeOrSelf(op.getType()).isF32() || options.hasExp2)
       continue;
     auto sum = op.getRhs().getDefiningOp<arith::AddFOp>();
     op.replaceAllUsesWith(vmath::logistic(argument).v);
