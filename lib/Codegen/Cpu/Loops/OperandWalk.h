@@ -9,15 +9,15 @@ class OperandWalk {
 public:
   OperandWalk(unsigned rank, int lanes) : votes(rank), lanes(lanes) {}
   /// `across`: the lanes move through what is read, whether or not `at` tells.
-  void visit(Value value, const Access &at, bool across = false);
+  void visit(mlir::Value value, const Access &at, bool across = false);
 
-  SmallVector<unsigned> votes; ///< an axis: operands that are contiguous along it
-  unsigned operators = 0;      ///< that compute
+  llvm::SmallVector<unsigned> votes; ///< an axis: operands that are contiguous along it
+  unsigned operators = 0;            ///< that compute
 
 private:
-  void read(ArrayRef<int64_t> shape, const Access &at, bool across);
+  void read(llvm::ArrayRef<int64_t> shape, const Access &at, bool across);
   int lanes; ///< the axis that they lie along
-  llvm::DenseMap<Value, SmallVector<Access, 1>> seen;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Access, 1>> seen;
 };
 
 /// The operands of what is stored, with lanes along the axis `lanes`.
