@@ -16,7 +16,7 @@ func.func @bias(%x: tensor<?x64x?xf32>, %y: tensor<64x1xf32>, %n: index, %m: ind
 
 // What is read is a thousand times as large as what is made. Few points are shared by the threads of a block.
 // CHECK-LABEL: @sums
-// CHECK: #kernel.by_size<small = #gpu.schedules<sm_90a = <form = column, {{.*}}index_bits = 32>>, below = 135168, large = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = loop, threads = 256, index_bits = 32>>, below = 1073741, large = #gpu.schedules<sm_90a = <form = loop, threads = 256>>>>
+// CHECK: #kernel.by_size<small = #gpu.schedules<sm_90a = <form = column, {{[^<]*}}index_bits = 32>>, below = 135168, large = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = loop, threads = 256, index_bits = 32>>, below = 1073741, large = #gpu.schedules<sm_90a = <form = loop, threads = 256>>>>
 func.func @sums(%x: tensor<?x1000x?xf32>, %n: index, %m: index) {
   %0 = kernel.launch loop "sum" ins(%x : tensor<?x1000x?xf32>) sizes(%n, %m) {
   ^bb0(%a: tensor<?x1000x?xf32>):
@@ -73,5 +73,17 @@ func.func @places(%x: tensor<64x?xf32>, %y: tensor<4096x?xf32>) {
     %b = prim.arg_reduce max %a 1 : (tensor<4096x?xf32>) -> tensor<4096xi64>
     kernel.yield %b : tensor<4096xi64>
   } -> tensor<4096xi64>
+  return
+}
+
+// A length that is open may be short: eight threads share it.
+// CHECK-LABEL: @lengths
+// CHECK: #kernel.by_size<small = #gpu.schedules<sm_90a = <form = column, threads = 256, {{[^<]*}}row_threads = 8>>, below = 135168
+func.func @lengths(%x: tensor<?x?x4096xf32>, %n: index) {
+  %0 = kernel.launch loop "sum" ins(%x : tensor<?x?x4096xf32>) sizes(%n) {
+  ^bb0(%a: tensor<?x?x4096xf32>):
+    %b = prim.reduce sum %a [1] : (tensor<?x?x4096xf32>) -> tensor<?x4096xf32>
+    kernel.yield %b : tensor<?x4096xf32>
+  } -> tensor<?x4096xf32>
   return
 }

@@ -318,6 +318,16 @@ SmallVector<FewRows> device::scheduleFewPoints(kernel::LaunchOp launch, Schedule
   ScheduleChoice few;
   few.indexBits = all.empty() ? many.getIndexBits() : all.front().schedule.getIndexBits();
   scheduleColumn(few, launch, arch);
+  // A length that is open may be short: fewer threads share it.
+  constexpr unsigned kShared = 256;
+  auto x = tensorType(reduce.getX());
+  bool openLength =
+      llvm::any_of(reduce.getAxes(), [&](int64_t axis) { return x.isDynamicDim(axis); });
+  if (unsigned side = few.threads / few.rowThreads;
+      openLength && few.split == 1 && few.threads > kShared && side <= kShared) {
+    few.threads = kShared;
+    few.rowThreads = kShared / side;
+  }
   int64_t below = fewPoints(arch);
   if (!all.empty() && all.front().below <= below)
     all.clear();
