@@ -56,7 +56,7 @@ def tensors(value):
 def exported(module, arguments, case):
     import torch
     dims = {}
-    shapes = [{axis: dims.setdefault(name, torch.export.Dim(name, min=2, max=4096))
+    shapes = [{axis: dims.setdefault(name, torch.export.Dim(name, min=2, max=max(4096, 2 * arguments[i].shape[axis])))
                for axis, name in case.dynamic.get(i, {}).items()} for i in range(len(arguments))]
     dynamic = None
     if case.dynamic:  # a Call takes its arguments as one tuple
