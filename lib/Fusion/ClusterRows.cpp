@@ -118,14 +118,13 @@ bool Clustering::computesForRows(prim::ReduceOp op) const {
 
 /// Whether `op` should be a kernel of its own before `g`, which gives values of the same rows.
 bool Clustering::wantsOwnPass(prim::ReduceOp op, const Cluster &g) {
-  constexpr int64_t kOpen = 1024; // what an open extent is taken for
   auto shape = tensorType(op.getX()).getShape();
   auto of = shape.take_front(tensorType(op.getResult()).getRank());
   bool asks = policy.fuse && policy.model && !ShapedType::isDynamicShape(of);
   if (!asks || !isEarlierPass(op, g))
     return false;
   int64_t rows = ShapedType::getNumElements(of);
-  auto length = int64_t(typicalElements(shape.drop_front(of.size()), kOpen));
+  auto length = int64_t(typicalElements(shape.drop_front(of.size()), kTypicalReduction));
   if (policy.model->computesForRows(op, rows, length))
     return false;
   bool ofRows = llvm::all_of(g.outputs, [&](Value v) {

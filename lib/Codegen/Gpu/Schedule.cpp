@@ -31,9 +31,6 @@ int64_t device::volumeOf(ArrayRef<int64_t> extents) {
   return all;
 }
 
-/// What an open extent of points and of their reductions is taken for.
-constexpr int64_t kOpenPoints = 1024;
-
 /// Elements, or -1 when they are not known.
 static int64_t elements(RankedTensorType type) { return volumeOf(type.getShape()); }
 
@@ -296,8 +293,8 @@ static int64_t fewPoints(const GpuArch &arch) { return int64_t(arch.multiprocess
 /// Whether the reduction of each point is worth sharing.
 static bool isLongReduction(prim::ReduceOp reduce) {
   constexpr int64_t kLong = 16; // elements
-  double points = typicalElements(tensorType(reduce.getResult()).getShape(), kOpenPoints),
-         all = typicalElements(tensorType(reduce.getX()).getShape(), kOpenPoints);
+  double points = typicalElements(tensorType(reduce.getResult()).getShape(), kTypicalReduction),
+         all = typicalElements(tensorType(reduce.getX()).getShape(), kTypicalReduction);
   return points > 0 && all >= kLong * points;
 }
 
@@ -305,7 +302,7 @@ static bool isLongReduction(prim::ReduceOp reduce) {
 static bool sharesReduction(kernel::LaunchOp launch, const GpuArch &arch) {
   prim::ReduceOp reduce = columnReduction(launch);
   return reduce && isLongReduction(reduce) &&
-         typicalElements(tensorType(reduce.getResult()).getShape(), kOpenPoints) <
+         typicalElements(tensorType(reduce.getResult()).getShape(), kTypicalReduction) <
              double(fewPoints(arch));
 }
 

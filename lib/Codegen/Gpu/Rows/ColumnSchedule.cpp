@@ -150,7 +150,6 @@ static Columns columnsOf(ScheduleChoice &s, prim::DotOp dot) {
 /// Vectors of neighbouring results, if neighbours lie together.
 static Columns columnsOf(ScheduleChoice &s, kernel::LaunchOp launch, prim::ReduceOp reduce) {
   constexpr unsigned kAccumulated = 32; // bytes of a thread, which meet in shared memory
-  constexpr int64_t kOpen = 1024;       // what an open extent is taken for
   auto x = tensorType(reduce.getX()), kept = tensorType(reduce.getResult());
   bool inner = llvm::is_contained(reduce.getAxes(), trimmed(x).getRank() - 1);
   if (!inner)
@@ -161,7 +160,7 @@ static Columns columnsOf(ScheduleChoice &s, kernel::LaunchOp launch, prim::Reduc
   while (s.lanes > 1 && s.lanes * bytes > kAccumulated)
     s.lanes /= 2;
   auto count = [&](RankedTensorType type) {
-    return static_cast<int64_t>(typicalElements(type.getShape(), kOpen));
+    return static_cast<int64_t>(typicalElements(type.getShape(), kTypicalReduction));
   };
   int64_t points = count(kept), all = count(x);
   int64_t read = elementBytes(x.getElementType());
