@@ -12,6 +12,9 @@ stays in a cache, and what needs fewer operations than are counted (Winograd) or
 
 The peer `static` is tcc's own code where all extents are known, for the cases of opencases.py.
 
+On a machine of many cores, --at-once 7 measures seven cases at a time, each on cores of its own; what they share, such as
+memory and the last cache, is then slower for all engines.
+
 With --cpu x86-64-v3 PyTorch and the libraries of its products are held to AVX2 as well. ONNX Runtime takes what the
 machine has: it is no peer there. The page has these rows in a section of their own.
 """
@@ -19,8 +22,10 @@ import argparse
 import contextlib
 import dataclasses
 import datetime
+import functools
 import io
 import json
+import multiprocessing
 import os
 import pathlib
 import sys
@@ -377,12 +382,17 @@ def parse(argv):
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=0.4, help="for each engine and case")
     parser.add_argument("--turn", type=float, default=0.02, help="seconds of a turn")
+    parser.add_argument("--at-once", type=int, default=1, help="cases at a time, each on as many cores as it has threads")
     parser.add_argument("--cpu", default="native", help="what tcc compiles for; x86-64-v3 limits PyTorch as well")
     parser.add_argument("--flags", default="", help="more options for tcc")
-    parser.add_argument("--note", default="nothing else ran", help="what the page says of the machine's load")
+    parser.add_argument("--note", help="what the page says of the machine's load")
     parser.add_argument("--write", action="store_true", help="merge the rows into docs/performance-operators.md")
     parser.add_argument("--list", action="store_true", help="names, and nothing else")
     options = parser.parse_args(argv)
+    if options.at_once * options.threads > len(os.sched_getaffinity(0)):
+        parser.error(f"--at-once {options.at_once} needs {options.at_once * options.threads} cores")
+    options.note = options.note or ("nothing else ran" if options.at_once == 1 else
+                                    f"{options.at_once} cases at a time, on cores of their own")
     if options.cpu in LIMITS:
         options.peers = ",".join(peer for peer in options.peers.split(",") if peer != "ort")
     return options
@@ -417,6 +427,29 @@ def apart(function, *arguments):
     return json.loads(text) if status == 0 else f"ended with {status}"
 
 
+def pin(free, count):
+    """Keeps the process and what it starts on the next `count` cores that are free."""
+    os.sched_setaffinity(0, [free.get() for _ in range(count)])
+
+
+def row_of(name, options):
+    from opcases import CASES
+    return name, apart(measure, CASES[name], options)
+
+
+def rows_of(names, options):
+    """The names and rows of the cases as they are measured, `options.at_once` of them at a time."""
+    if options.at_once == 1:
+        yield from (row_of(name, options) for name in names)
+        return
+    context = multiprocessing.get_context("fork")
+    free = context.SimpleQueue()
+    for core in sorted(os.sched_getaffinity(0))[:options.at_once * options.threads]:
+        free.put(core)
+    with context.Pool(options.at_once, pin, (free, options.threads)) as pool:
+        yield from pool.imap_unordered(functools.partial(row_of, options=options), names)
+
+
 def load(options):
     """Loads what every case needs, once: more than half of a case's time otherwise. What this loads on first use, a
     first export brings. No thread may start here, which a fork would not have: each case asks for its own."""
@@ -447,14 +480,12 @@ def store(rows, roof, options):
 def main(argv):
     options = parse(argv)
     load(options)
-    from opcases import CASES
     if options.list:
         print("\n".join(chosen(options)))
         return 0
     roof, failed = apart(roofline, options), False
     print(f"{'case':44}" + "".join(f"{name:>12}" for name in ENGINES) + "   ratio   roof   (microseconds)")
-    for name in chosen(options):
-        row = apart(measure, CASES[name], options)
+    for name, row in rows_of(chosen(options), options):
         if isinstance(row, str):
             print(f"{name}: {row}", file=sys.stderr)
             continue
