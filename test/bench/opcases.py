@@ -141,6 +141,8 @@ def attention():
          dynamic={i: {0: "texts", 2: "tokens"} for i in range(3)})
     case("attention/bf16/1x8x512x64", sdpa, lambda: [random(1, 8, 512, 64, dtype=BF16) for _ in range(3)],
          4 * 8 * 512 * 512 * 64)
+    case("attention/hidden/1x8x300x64", lambda q, k, v, m: sdpa(q, k, v, m),
+         lambda: [random(1, 8, 300, 64) for _ in range(3)] + [random(1, 1, 300, 300) > 0], 4 * 8 * 300 * 300 * 64)
 
 
 def convolutions():
@@ -189,6 +191,8 @@ def reductions():
     for rows, n, axis in ((4096, 1024, 1), (1024, 4096, 0), (128, 50257, 1), (12288, 77, 1), (8, 1 << 18, 1)):
         case(f"softmax/{size_name(rows, n)}/{axis}", lambda x, a=axis: F.softmax(x, a), lambda r=rows, n=n: [random(r, n)],
              quick=n == 1024)
+    case("softmax/hidden/1024x1000", lambda x, m: x.masked_fill(m, -math.inf).softmax(1),
+         lambda: [random(1024, 1000), random(1024, 1000) > 0])
     for rows, n in ((512, 768), (4096, 1024), (1, 4096), (128, 5120)):
         case(f"norm/layer/{size_name(rows, n)}", None, lambda r=rows, n=n: [random(r, n)],
              state=lambda n=n: torch.nn.LayerNorm(n), quick=n == 768)

@@ -12,6 +12,10 @@
 // exponentials of a softmax and of a sigmoid need no choice: the former are at most 1, and of the
 // latter those that would not be normal are nothing beside 1.
 //
+// What is too small for a number, as everything is that a mask hides, is made of a factor zero: a
+// product or an instruction that has to round to zero takes a hundred cycles. Of a result below 1,
+// 2^n is moved by so much that the exponent of the smallest n is that of zero.
+//
 //===----------------------------------------------------------------------===//
 #include "VectorMathRough.h"
 #include <cmath>
@@ -23,6 +27,7 @@ constexpr double log2e = 0x1.715476p+0;
 constexpr double ln2High = 0x1.62e4p-1, ln2Low = 0x1.7f7d1cp-20;
 constexpr double ln2 = 0x1.62e430p-1;
 constexpr double roundingBias = 0x1.8p23, halving = roundingBias + 127 - 1;
+constexpr double leastExponent = -104.0; ///< e^x of less is zero
 
 /// x = n ln 2 + r: r, n, and 2^(n + bias).
 struct Reduced {
@@ -38,6 +43,8 @@ Reduced reduceExp(Fp x, Fp magic) {
   return {r, n, fromBits(bits(shifted) << 23)};
 }
 
+constexpr int moved = 23;
+
 /// 2^n as two factors, so that results up to the largest number and down to the
 /// smallest subnormal are rounded once.
 struct TwoFactors {
@@ -45,8 +52,9 @@ struct TwoFactors {
 };
 TwoFactors splitPower(Fp x) {
   Mask small = bits(x) < 0; // a selection looks at signs, and needs no comparison
-  return {select(small, x.constant(roundingBias + 127 + 32), x.constant(roundingBias + 127 - 32)),
-          select(small, x.constant(0x1p-32), x.constant(0x1p+32))};
+  return {
+      select(small, x.constant(roundingBias + 127 + moved), x.constant(roundingBias + 127 - moved)),
+      select(small, x.constant(std::ldexp(1.0, -moved)), x.constant(std::ldexp(1.0, moved)))};
 }
 
 constexpr double expCoefficients[] = {
@@ -76,18 +84,19 @@ Fp expByExp2(Fp x) {
   return hardwareExp2(f) * fromBits(bits(shifted) << 23);
 }
 
-/// Where an instruction scales; it takes what is too large or too small to be a number.
+/// Where an instruction scales, which takes any n.
 Fp scaledExp(Fp x) {
   Reduced a = reduceExp(x, x.constant(roundingBias));
-  return scale(expPolynomial(a.r), a.n);
+  return scale(select(x < leastExponent, x.constant(0.0), expPolynomial(a.r)), a.n);
 }
 
 Fp expF32(Fp x) {
   if (x.e->options.hasExp2)
     return expByExp2(x);
-  x = atLeast(atMost(x, 89.0), -104.0);
+  x = atMost(x, 89.0);
   if (hasScale(x))
     return scaledExp(x);
+  x = atLeast(x, leastExponent);
   TwoFactors factors = splitPower(x);
   Reduced a = reduceExp(x, factors.magic);
   return expPolynomial(a.r) * a.power * factors.second;
@@ -98,11 +107,13 @@ Fp exp2F32(Fp x) {
     return poly(r, {0x1.41871ep-13, 0x1.5f0d58p-10, 0x1.3b2dcap-7, 0x1.c6af74p-5, 0x1.ebfbdcp-3,
                     0x1.62e430p-1, 1.0});
   };
-  x = atLeast(atMost(x, 128.0), -150.0);
+  constexpr double least = -150.0;
+  x = atMost(x, 128.0);
   if (hasScale(x)) {
     Fp n = roundEven(x);
-    return scale(polynomial(x - n), n);
+    return scale(select(x < least, x.constant(0.0), polynomial(x - n)), n);
   }
+  x = atLeast(x, least);
   TwoFactors factors = splitPower(x);
   Fp shifted = x + factors.magic;
   Fp r = x - (shifted - factors.magic);
@@ -152,12 +163,12 @@ Fp halfExp(Fp x) {
   return expPolynomial(a.r) * a.power * 2.0;
 }
 
-/// e^x for f32 as 2^(n + moved) times e^r 2^-moved, whose power is in the coefficients.
-static Fp movedExp(Fp x, int moved) {
-  Reduced a = reduceExp(x, x.constant(roundingBias + 127 + moved));
+/// e^x for f32 as 2^(n + by) times e^r 2^-by, whose power is in the coefficients.
+static Fp movedExp(Fp x, int by) {
+  Reduced a = reduceExp(x, x.constant(roundingBias + 127 + by));
   llvm::SmallVector<double> scaled(std::begin(expCoefficients), std::end(expCoefficients));
   for (double &c : scaled)
-    c = std::ldexp(c, -moved);
+    c = std::ldexp(c, -by);
   return poly(a.r, scaled) * a.power;
 }
 
@@ -166,8 +177,7 @@ bool needsFactors(Fp x) { return !x.isF64() && !x.e->options.hasExp2 && !hasScal
 Fp expNotPositive(Fp x) {
   if (x.isF64() || x.e->options.hasExp2)
     return exp(x);
-  x = atLeast(x, -104.0);
-  return needsFactors(x) ? movedExp(x, 24) : scaledExp(x);
+  return needsFactors(x) ? movedExp(atLeast(x, leastExponent), moved) : scaledExp(x);
 }
 Fp expBesideOne(Fp x) {
   return needsFactors(x) ? movedExp(atLeast(atMost(x, 89.0), -86.0), -1) : exp(x);

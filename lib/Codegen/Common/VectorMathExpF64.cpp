@@ -28,20 +28,23 @@ struct Scaling {
   Fp magic, second;
 };
 Scaling splitPower(Fp x) {
+  constexpr int moved = 53; // the smallest n leaves the exponent of zero
   Mask small = x < 0.0;
-  return {
-      select(small, x.constant(roundingBias + 1023 + 512), x.constant(roundingBias + 1023 - 512)),
-      select(small, x.constant(0x1p-512), x.constant(0x1p+512))};
+  return {select(small, x.constant(roundingBias + 1023 + moved),
+                 x.constant(roundingBias + 1023 - moved)),
+          select(small, x.constant(std::ldexp(1.0, -moved)), x.constant(std::ldexp(1.0, moved)))};
 }
 
 } // namespace
 
 Fp expF64(Fp x) {
-  x = atLeast(atMost(x, 710.0), -746.0);
+  constexpr double least = -746.0;
+  x = atMost(x, 710.0);
   if (hasScale(x)) {
     Fp n = mulAdd(x, log2e, roundingBias) - roundingBias;
-    return scale(expPolynomial(reduce(x, n)), n);
+    return scale(select(x < least, x.constant(0.0), expPolynomial(reduce(x, n))), n);
   }
+  x = atLeast(x, least);
   Scaling scaling = splitPower(x);
   Fp shifted = mulAdd(x, log2e, scaling.magic);
   Fp p = expPolynomial(reduce(x, shifted - scaling.magic));
@@ -50,11 +53,13 @@ Fp expF64(Fp x) {
 
 Fp exp2F64(Fp x) {
   constexpr double ln2 = 0x1.62e42fefa39efp-1;
-  x = atLeast(atMost(x, 1024.0), -1076.0);
+  constexpr double least = -1076.0;
+  x = atMost(x, 1024.0);
   if (hasScale(x)) {
     Fp n = roundEven(x);
-    return scale(expPolynomial((x - n) * ln2), n);
+    return scale(select(x < least, x.constant(0.0), expPolynomial((x - n) * ln2)), n);
   }
+  x = atLeast(x, least);
   Scaling scaling = splitPower(x);
   Fp shifted = x + scaling.magic;
   Fp p = expPolynomial((x - (shifted - scaling.magic)) * ln2);
