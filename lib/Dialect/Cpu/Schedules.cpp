@@ -114,7 +114,7 @@ LogicalResult PlaneScheduleAttr::verify(EmitError emitError, int64_t lanes, int6
 LogicalResult AttentionScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t vectors,
                                             int64_t rows, int64_t valueVectors, int64_t valueRows,
                                             int64_t taskRows, int64_t keys, int64_t split,
-                                            int64_t grainProducts) {
+                                            bool matrixTiles, int64_t grainProducts) {
   if (failed(verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut},
                                      {"vectors", vectors, 1, kMostWrittenOut},
                                      {"rows", rows, 1, kMostWrittenOut},
@@ -127,6 +127,10 @@ LogicalResult AttentionScheduleAttr::verify(EmitError emitError, int64_t lanes, 
     return failure();
   if (keys % (lanes * vectors) != 0)
     return emitError() << "keys is " << keys << ", no multiple of panels of " << lanes * vectors;
+  if (matrixTiles && (rows != kMatrixTileRows || valueRows != kMatrixTileRows ||
+                      lanes != kMatrixTileLanes || vectors != 2 || valueVectors != 2))
+    return emitError() << "matrix_tiles have " << kMatrixTileRows << " rows and two vectors of "
+                       << kMatrixTileLanes << " lanes";
   return success();
 }
 

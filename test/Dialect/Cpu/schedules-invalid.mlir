@@ -291,6 +291,13 @@ func.func @f() attributes {s = #cpu.attention_schedule<lanes = 8, vectors = 2, r
 
 // -----
 
+// expected-error @+1 {{matrix_tiles have 32 rows and two vectors of 16 lanes}}
+func.func @f() attributes {s = #cpu.attention_schedule<lanes = 16, vectors = 2, rows = 32, value_vectors = 2, value_rows = 6, task_rows = 32, keys = 64, matrix_tiles = true, grain_products = 1>} {
+  return
+}
+
+// -----
+
 // expected-error @+1 {{keys is 60, no multiple of panels of 16}}
 func.func @f() attributes {s = #cpu.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 4, task_rows = 16, keys = 60, grain_products = 1>} {
   return

@@ -130,15 +130,17 @@ def Cpu_AttentionScheduleAttr : Cpu_ScheduleAttr<"AttentionSchedule", "attention
     of a block stay in a cache: they are computed in register tiles of `rows` queries by
     `vectors` vectors of `lanes` keys, and their exponentials multiplied with the values in
     tiles of `value_rows` by `value_vectors` vectors. With `split` > 1 that many tasks share the
-    keys of the same queries; a second round of tasks combines what they found, in order. As many
-    tasks as do `grain_products` multiply-adds are worth a thread.
+    keys of the same queries; a second round of tasks combines what they found, in order. With
+    `matrix_tiles` both are products of bf16 by a matrix unit, in tiles of 32 rows by two vectors:
+    the exponentials are rounded to bf16. As many tasks as do `grain_products` multiply-adds are
+    worth a thread.
 
         #cpu.attention_schedule<lanes = 16, vectors = 4, rows = 6, value_vectors = 4,
           value_rows = 6, task_rows = 66, keys = 256, grain_products = 131072>
   }];
   let parameters = (ins "int64_t":$lanes, "int64_t":$vectors, "int64_t":$rows, "int64_t":$value_vectors,
                         "int64_t":$value_rows, "int64_t":$task_rows, "int64_t":$keys, Cpu_DefaultInt<"1">:$split,
-                        "int64_t":$grain_products);
+                        DefaultValuedParameter<"bool", "false">:$matrix_tiles, "int64_t":$grain_products);
 }
 
 def Cpu_SpecialScheduleAttr : Cpu_ScheduleAttr<"SpecialSchedule", "special_schedule"> {

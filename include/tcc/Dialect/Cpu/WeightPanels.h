@@ -24,6 +24,8 @@ unsigned lineTileRows(const CpuTarget &cpu, unsigned vectors, int64_t terms);
 
 /// Rows of a register tile of the matrix unit.
 inline constexpr int64_t kMatrixTileRows = 32;
+/// 32-bit sums of a line of a matrix unit's register.
+inline constexpr int64_t kMatrixTileLanes = 16;
 
 /// Columns of a packed panel for `n` output columns (-1: unknown) whose sums have
 /// `accBits` bits. A multiple of the vector length.

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "../Products/MatrixTile.h"
 #include "AttentionSpec.h"
 #include "tcc/Codegen/Common/KeyRange.h"
 
@@ -42,6 +43,8 @@ private:
   /// The blocks of the part's keys that task `share` has.
   std::pair<Index, Index> sharedBlocks(Index share);
   void selectPart(const KeyPart &of);
+  void copyQueries();
+  void runWhole();
   void runSplit();
   void keepPart(Index task);
   void combineParts(Index task);
@@ -61,6 +64,18 @@ private:
   bool scoresByKey() const;
   void emitScoresByKey(const KeyBlock &keys);
   void emitPanel(const KeyBlock &keys, Index panel, llvm::ArrayRef<unsigned> widths);
+  /// Calls `body` for tiles of queries of which one sees a key of the panel.
+  void forTilesSeeing(const KeyBlock &keys, Index panel, llvm::function_ref<void(Index row)> body);
+  /// The same products by a matrix unit: see AttentionMatrix.cpp.
+  void allocateForMatrix();
+  void copyMatrixQueries();
+  void emitMatrixScores(const KeyBlock &keys);
+  void emitMatrixValues(const KeyBlock &keys);
+  void emitMatrixValues(const KeyBlock &keys, Index column);
+  /// The weights of the row from `key` on, as a matrix unit takes them: in place of its scores.
+  mlir::Value matrixWeights(Index row, Index key);
+  void storeMatrixWeights(mlir::Value weights, Index row, Index key);
+  int64_t matrixDepth() const { return llvm::alignTo(depth, panelKeys); }
   /// Fetches what the scores of a tile are masked or biased with from memory.
   void fetchForScores(const KeyBlock &keys, Index panel, Index row, unsigned count);
   /// Whether L2 does not hold the keys and values of all entries.
@@ -71,6 +86,8 @@ private:
   void fetchNextQuery(Index row);
   void fetchLines(mlir::Value from, int64_t bytes);
   RegisterTile tileOf(unsigned rows, llvm::ArrayRef<unsigned> widths);
+  /// The first key of those that a row has weights of.
+  Index firstWeight(const KeySpan &seen);
   void emitSoftmax(const KeyBlock &keys);
   void emitSoftmaxRow(const KeyBlock &keys, Index row, const KeySpan &ofTile);
   /// Stores the scores of a row, and gives the largest: lanes.
@@ -140,10 +157,11 @@ private:
   AttentionSpec spec;
   AttentionForm form;
   KernelBuilder k;
-  mlir::Type f32;
+  mlir::Type f32, bf16;
   unsigned lanes;
   mlir::VectorType lanesType;
   int64_t depth, width, panelKeys, panelColumns;
+  int64_t keyGrain; ///< keys that a tile's row has weights of are these, times some
   llvm::SmallVector<KeyBound> bounds;
   mlir::Value seenScore; ///< the score, without what the bounds say
   bool onlyUpper;        ///< no bound hides the first keys
@@ -153,6 +171,8 @@ private:
 
   Buffer queries, scores, results;
   mlir::Value panel, valuePanel; ///< packed; null: of no part
+  std::optional<MatrixTile> matrix;
+  mlir::Value matrixSums; ///< of weights and values
   mlir::Value tops, sums, corrections;
   mlir::Value rowRanges; ///< i64: the first key that each query sees, and the end
   mlir::Value parts;     ///< what tasks that share keys found

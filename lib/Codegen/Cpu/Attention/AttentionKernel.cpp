@@ -36,9 +36,11 @@ using namespace tcc::codegen;
 AttentionEmitter::AttentionEmitter(KernelFrame &f, cpu::AttentionScheduleAttr schedule,
                                    AttentionSpec given, AttentionForm form)
     : f(f), schedule(schedule), spec(std::move(given)), form(form), k(f.b, f.b.getLoc()),
-      f32(f.b.getF32Type()), lanes(schedule.getLanes()), lanesType(VectorType::get({lanes}, f32)),
-      depth(*k.known(spec.scores.k)), width(*k.known(spec.values.n)),
-      panelKeys(lanes * schedule.getVectors()), panelColumns(lanes * schedule.getValueVectors()) {
+      f32(f.b.getF32Type()), bf16(f.b.getBF16Type()), lanes(schedule.getLanes()),
+      lanesType(VectorType::get({lanes}, f32)), depth(*k.known(spec.scores.k)),
+      width(*k.known(spec.values.n)), panelKeys(lanes * schedule.getVectors()),
+      panelColumns(lanes * schedule.getValueVectors()),
+      keyGrain(schedule.getMatrixTiles() ? panelKeys : lanes) {
   KeyMask mask = keyMaskOf(form.score);
   bounds = mask.bounds;
   seenScore = mask.seen;
@@ -46,6 +48,8 @@ AttentionEmitter::AttentionEmitter(KernelFrame &f, cpu::AttentionScheduleAttr sc
   spec.scores.schedule.lanes = spec.values.schedule.lanes = lanes;
   spec.scores.schedule.vectors = schedule.getVectors();
   spec.values.schedule.vectors = schedule.getValueVectors();
+  if (schedule.getMatrixTiles())
+    spec.scores.steps = spec.values.steps = bfloatSteps(f.cpu);
   streams = schedule.getTaskRows() <= schedule.getValueRows();
   std::optional<int64_t> keys = k.known(spec.keys);
   oneBlock =
@@ -57,6 +61,8 @@ void AttentionEmitter::selectPart(const KeyPart &of) {
   spec.select(of);
   partFirst = of.first;
   // Dense f32 rows are read in place, and all others if they are read once.
+  spec.scores.kElements = spec.scores.k;
+  spec.values.kElements = spec.values.k;
   bool dense = spec.values.bElement == f32 && k.isKnown(spec.values.bStride, width);
   packsValues = spec.values.bLayout == PanelLayout::Transposed || (!dense && !streams);
 }
@@ -68,11 +74,16 @@ void AttentionEmitter::allocate() {
   };
   int64_t scoreRows = llvm::alignTo(schedule.getTaskRows(), schedule.getRows());
   int64_t valueRows = llvm::alignTo(schedule.getTaskRows(), schedule.getValueRows());
-  queries = buffer(scoreRows, depth);
   scores = buffer(std::max(scoreRows, valueRows), schedule.getKeys());
   results = buffer(valueRows, llvm::alignTo(width, panelColumns));
+  if (schedule.getMatrixTiles())
+    allocateForMatrix();
+  else
+    queries = buffer(scoreRows, depth);
   for (const KeyPart &part : spec.parts) {
     selectPart(part);
+    if (matrix)
+      break;
     if (spec.scores.bLayout == PanelLayout::Transposed && !scoresByKey() && !panel)
       panel = k.scratch(f32, depth * panelKeys);
     if (packsValues && !valuePanel)
@@ -87,8 +98,17 @@ void AttentionEmitter::allocate() {
 
 void AttentionEmitter::run() {
   allocate();
+  if (matrix)
+    matrix->configure();
   if (schedule.getSplit() > 1)
-    return runSplit();
+    runSplit();
+  else
+    runWhole();
+  if (matrix)
+    releaseMatrixTiles(k);
+}
+
+void AttentionEmitter::runWhole() {
   Index blocks = spec.rowBlocks(k, schedule);
   k.loop(f.begin, f.end, k.constant(1), [&](Index task) {
     f.e.nested([&] {
@@ -128,9 +148,7 @@ void AttentionEmitter::emitKeys(Index share) {
   spec.scores.a = address(memoryBehind(form.scores.getLhs()), spec.scores.aElement,
                           spec.queryOffset, spec.queryBatchStrides);
 
-  // Missing rows repeat the last.
-  TileRows all{unsigned(llvm::alignTo(schedule.getTaskRows(), schedule.getRows())), firstRow, rows};
-  packRows(k, spec.scores, all, {k.constant(0), spec.scores.k}, queries.base, queries.stride);
+  copyQueries();
   if (!oneBlock)
     startRows();
   if (!bounds.empty())
@@ -147,6 +165,14 @@ void AttentionEmitter::emitKeys(Index share) {
       emitValues(keys);
     });
   }
+}
+
+void AttentionEmitter::copyQueries() {
+  if (matrix)
+    return copyMatrixQueries();
+  // Missing rows repeat the last.
+  TileRows all{unsigned(llvm::alignTo(schedule.getTaskRows(), schedule.getRows())), firstRow, rows};
+  packRows(k, spec.scores, all, {k.constant(0), spec.scores.k}, queries.base, queries.stride);
 }
 
 void AttentionEmitter::startRows() {
@@ -166,6 +192,8 @@ void AttentionEmitter::startRows() {
 //===----------------------------------------------------------------------===//
 
 void AttentionEmitter::emitScores(const KeyBlock &keys) {
+  if (matrix)
+    return emitMatrixScores(keys);
   if (scoresByKey())
     return emitScoresByKey(keys);
   Index step = k.constant(panelKeys);
@@ -225,18 +253,12 @@ void AttentionEmitter::emitPanel(const KeyBlock &keys, Index panelFirst,
       }
     }
   };
-  k.loop(k.constant(0), rows, k.constant(schedule.getRows()), [&](Index row) {
-    if (bounds.empty())
-      return multiply(row);
-    KeySpan seen = seenBy(keys, row, tile.rows);
-    Value some = arith::AndIOp::create(
-        k.builder, k.loc, k.compare(arith::CmpIPredicate::sgt, seen.last, panelFirst),
-        k.compare(arith::CmpIPredicate::slt, seen.first, k.add(panelFirst, k.constant(panelKeys))));
-    k.ifThen(some, [&] { multiply(row); });
-  });
+  forTilesSeeing(keys, panelFirst, multiply);
 }
 
 void AttentionEmitter::emitValues(const KeyBlock &keys) {
+  if (matrix)
+    return emitMatrixValues(keys);
   SmallVector<unsigned> all(schedule.getValueVectors(), lanes);
   int64_t bulk = width / panelColumns * panelColumns;
   k.loop(k.constant(0), k.constant(bulk), k.constant(panelColumns),

@@ -81,6 +81,19 @@ void AttentionEmitter::forSeeingTiles(
   });
 }
 
+void AttentionEmitter::forTilesSeeing(const KeyBlock &keys, Index panelFirst,
+                                      llvm::function_ref<void(Index row)> body) {
+  k.loop(k.constant(0), rows, k.constant(schedule.getRows()), [&](Index row) {
+    if (bounds.empty())
+      return body(row);
+    KeySpan seen = seenBy(keys, row, schedule.getRows());
+    Value some = arith::AndIOp::create(
+        k.builder, k.loc, k.compare(arith::CmpIPredicate::sgt, seen.last, panelFirst),
+        k.compare(arith::CmpIPredicate::slt, seen.first, k.add(panelFirst, k.constant(panelKeys))));
+    k.ifThen(some, [&] { body(row); });
+  });
+}
+
 void AttentionEmitter::forKeyBlocks(Index firstBlock, Index lastBlock,
                                     llvm::function_ref<void(const KeyBlock &)> body) {
   Index step = k.constant(schedule.getKeys()), n = spec.scores.n, zero = k.constant(0);

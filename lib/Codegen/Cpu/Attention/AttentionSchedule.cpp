@@ -119,13 +119,25 @@ static Tile valueTile(const CpuTarget &cpu, int64_t columns, int64_t rows) {
   return {int64_t(llvm::divideCeil(vectors, llvm::divideCeil(vectors, sums))), rows};
 }
 
+/// Whether a matrix unit multiplies both: bf16, of as many queries as fill half of a tile.
+static bool takesMatrixTiles(KernelBuilder &k, const AttentionSpec &spec) {
+  constexpr int64_t fewest = kMatrixTileRows / 2, scoreBits = 32;
+  const ContractionSpec &scores = spec.scores;
+  return scores.cpu.bfloatTiles && bfloatSteps(scores.cpu).size > 1 &&
+         scores.cpu.lanes(scoreBits) == kMatrixTileLanes && scores.aElement.isBF16() &&
+         scores.bElement.isBF16() && spec.values.bElement.isBF16() && scores.acc.isF32() &&
+         k.isKnown(scores.aKStride, 1) && k.known(scores.m).value_or(fewest) >= fewest;
+}
+
 static cpu::AttentionScheduleAttr schedule(MLIRContext *context, const CpuTarget &cpu,
                                            const AttentionShape &shape, int64_t mostRows,
-                                           int64_t scoreBytes) {
+                                           int64_t scoreBytes, bool matrixTiles) {
   constexpr int64_t grainProducts = 1 << 17, scoreBits = 32;
   int64_t lanes = cpu.lanes(scoreBits);
   Tile scores = registerTile(cpu, shape.keys, shape.queries);
   Tile values = valueTile(cpu, shape.width, shape.queries);
+  if (matrixTiles)
+    scores = values = {2, kMatrixTileRows};
   int64_t taskRows = llvm::alignTo(mostRows, scores.rows);
   if (shape.queries > 0) { // keys are packed once a task: a few rows more are worth one less
     constexpr int64_t eighth = 8;
@@ -153,7 +165,7 @@ static cpu::AttentionScheduleAttr schedule(MLIRContext *context, const CpuTarget
   }
   return cpu::AttentionScheduleAttr::get(context, lanes, scores.vectors, scores.rows,
                                          values.vectors, values.rows, taskRows, keys, split,
-                                         grainProducts);
+                                         matrixTiles, grainProducts);
 }
 
 SmallVector<kernel::Schedule> tcc::codegen::rankAttention(MLIRContext *context, KernelBuilder &k,
@@ -166,22 +178,29 @@ SmallVector<kernel::Schedule> tcc::codegen::rankAttention(MLIRContext *context, 
   AttentionShape shape{known(spec.batch), known(spec.scores.m), keys, known(spec.scores.k),
                        known(spec.values.n)};
   constexpr int64_t usualRows = 96, mostRows = 128, fewRows = 64, fewTasks = 16;
+  constexpr int64_t matrixRows = 256;
   constexpr int64_t rowBytes = 64 << 10, leastBytes = 64 << 10, mostBytes = 256 << 10;
   const CpuTarget &cpu = spec.scores.cpu;
   // A row is begun and ended again for each block of keys, which costs as much as a dozen keys.
-  int64_t scoreBytes = std::clamp<int64_t>(cpu.l2Bytes / 4, leastBytes, mostBytes);
+  bool matrixTiles = takesMatrixTiles(k, spec);
+  int64_t scoreBytes =
+      std::clamp<int64_t>(cpu.l2Bytes / 4, leastBytes, matrixTiles ? 2 * mostBytes : mostBytes);
   bool isShort = shape.keys > 0 && shape.keys * mostRows * 4 <= leastBytes;
-  int64_t rows = std::clamp<int64_t>(rowBytes / 4 / (shape.depth + shape.width), 16,
-                                     isShort ? mostRows : usualRows);
-  while (shape.batch > 0 && shape.queries > 0 && rows > 16 &&
+  // A matrix unit multiplies a panel in the time that packing it takes, so more rows share one.
+  int64_t leastRows = matrixTiles ? kMatrixTileRows : 16;
+  int64_t rows = matrixTiles ? matrixRows
+                             : std::clamp<int64_t>(rowBytes / 4 / (shape.depth + shape.width),
+                                                   leastRows, isShort ? mostRows : usualRows);
+  while (shape.batch > 0 && shape.queries > 0 && rows > leastRows &&
          shape.batch * llvm::divideCeil(shape.queries, rows) < fewTasks)
     rows = rows > fewRows ? fewRows : rows / 2;
-  SmallVector<kernel::Schedule> all = {schedule(context, cpu, shape, rows, scoreBytes)};
+  SmallVector<kernel::Schedule> all = {
+      schedule(context, cpu, shape, rows, scoreBytes, matrixTiles)};
   if (!variations)
     return all;
   for (auto [factor, bytes] :
        {std::pair(1, 32 << 10), {1, 64 << 10}, {2, 64 << 10}, {2, 128 << 10}})
-    if (auto other = schedule(context, cpu, shape, rows * factor, bytes);
+    if (auto other = schedule(context, cpu, shape, rows * factor, bytes, matrixTiles);
         !llvm::is_contained(all, other))
       all.push_back(other);
   return all;

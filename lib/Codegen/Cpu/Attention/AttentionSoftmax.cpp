@@ -89,13 +89,17 @@ Value AttentionEmitter::rowSum(Index row) {
   return fold(sum, [&](Value x, Value y) { return add(x, y); });
 }
 
+Index AttentionEmitter::firstWeight(const KeySpan &seen) {
+  return k.mul(k.floorDiv(seen.first, k.constant(keyGrain)), k.constant(keyGrain));
+}
+
 /// Where no first keys are hidden, a row's own are computed without asking which it sees.
 Value AttentionEmitter::emitScoresOfRow(const KeyBlock &keys, Index row, const KeySpan &ofTile) {
   OpBuilder &b = k.builder;
   Coords coords = rowCoords(row);
   bool asks = bounds.empty() || !onlyUpper;
   KeySpan own = asks ? ofTile : seenBy(keys, row, 1);
-  Index step = k.constant(lanes), begin = k.mul(k.floorDiv(own.first, step), step),
+  Index step = k.constant(lanes), begin = firstWeight(own),
         bulk = k.mul(k.floorDiv(own.last, step), step);
   Value none = splat(number(-std::numeric_limits<float>::infinity()));
   auto visit = [&](Index key, Value mask, Value top) -> Value {
@@ -119,7 +123,7 @@ Value AttentionEmitter::emitScoresOfRow(const KeyBlock &keys, Index row, const K
 }
 
 void AttentionEmitter::emitSoftmaxRow(const KeyBlock &keys, Index row, const KeySpan &ofTile) {
-  Index step = k.constant(lanes), begin = k.mul(k.floorDiv(ofTile.first, step), step);
+  Index step = k.constant(lanes), begin = firstWeight(ofTile);
   if (far && oneBlock)
     fetchNextQuery(row);
   Value top = emitScoresOfRow(keys, row, ofTile);
@@ -142,9 +146,14 @@ void AttentionEmitter::emitSoftmaxRow(const KeyBlock &keys, Index row, const Key
                Value place = at(scores, row, key);
                Value weight = exp(sub(k.load(lanesType, place), shifts));
                weight.getDefiningOp()->setAttr(kNotPositive, k.builder.getUnitAttr());
-               k.store(weight, place);
+               if (matrix)
+                 storeMatrixWeights(weight, row, key);
+               else
+                 k.store(weight, place);
                return {add(in[0], weight)};
              });
+  if (matrix) // which takes twice as many keys at a time
+    storeMatrixWeights(k.zero(lanesType), row, k.mul(k.ceilDiv(ofTile.last, step), step));
   Value sumAt = k.address(sums, f32, k.mul(row, step));
   if (correction)
     sum[0] = multiplyAdd(splat(correction), k.load(lanesType, sumAt), sum[0]);

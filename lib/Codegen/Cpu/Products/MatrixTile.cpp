@@ -94,12 +94,11 @@ void MatrixTile::zeroSums(const Blocks &blocks) {
 }
 
 void MatrixTile::moveSums(const Blocks &blocks, Value sums, bool load) {
-  int64_t stride = vectors * kRowBytes;
   for (unsigned row = 0; row < blocks.rows; ++row)
     for (unsigned column = 0; column < blocks.columns; ++column) {
-      int64_t offset = row * blockRows * stride + (blocks.firstColumn + column) * kRowBytes;
+      int64_t offset = row * blockRows * sumBytes + (blocks.firstColumn + column) * kRowBytes;
       move(k, load ? "tileloadd64" : "tilestored64", sumRegister(row, column),
-           bytesFrom(k, sums, k.constant(offset)), k.constant(stride));
+           bytesFrom(k, sums, k.constant(offset)), k.constant(sumBytes));
     }
 }
 
@@ -169,7 +168,10 @@ void MatrixTile::runBlocks(unsigned rowBlocks, const RowSource &a, const PanelSo
   }
 }
 
-void MatrixTile::run(const RowSource &a, const PanelSource &b, Index length, Value to, bool adds) {
+void MatrixTile::run(const RowSource &a, const PanelSource &b, Index length, Value to, bool adds,
+                     int64_t stride) {
+  constexpr int64_t sumSize = 4;
+  sumBytes = stride ? stride * sumSize : vectors * kRowBytes;
   if (a.validK && !padded)
     padded = k.scratch(k.builder.getI8Type(), mostRows * kRowBytes);
   auto with = [&](unsigned rowBlocks) { runBlocks(rowBlocks, a, b, length, to, adds); };

@@ -25,9 +25,10 @@ public:
   /// Says how large the tile registers are. They stay so until another tile does.
   void configure();
 
-  /// The sums of A[rows, length] * B[length, columns of the panel], as [row][column] at `to`;
-  /// `adds`: added to what is there.
-  void run(const RowSource &a, const PanelSource &b, Index length, mlir::Value to, bool adds);
+  /// The sums of A[rows, length] * B[length, columns of the panel], as [row][column] at `to`, whose
+  /// rows are `stride` elements apart (0: no more than they have); `adds`: added to what is there.
+  void run(const RowSource &a, const PanelSource &b, Index length, mlir::Value to, bool adds,
+           int64_t stride = 0);
 
 private:
   void configure(Index steps);
@@ -47,6 +48,7 @@ private:
   Index rows;
   unsigned vectors;
   int64_t steps;                     ///< of a turn
+  int64_t sumBytes = 0;              ///< from a row of sums to the next
   mlir::Value configuration, padded; ///< padded: the last steps of the rows of A
 };
 
