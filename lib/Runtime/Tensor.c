@@ -58,46 +58,55 @@ bool tcc_is_aligned(const DLTensor *tensor) {
 
 /* ---- strided copies ---- */
 
+/* Axes from the innermost of what is compact outwards; those that lie behind each other on both
+ * sides are one. The second is the innermost of the other side where that is not the first. */
 struct strided_copy {
   int32_t rank;
-  int64_t dims[TCC_MAX_RANK], from[TCC_MAX_RANK], to[TCC_MAX_RANK]; /* strides in bytes */
-  size_t size;                                                      /* of an element */
+  int64_t dims[TCC_MAX_RANK + 1], from[TCC_MAX_RANK + 1], to[TCC_MAX_RANK + 1]; /* bytes apart */
+  size_t size; /* of an element */
 };
 
-static void copy_row(const struct strided_copy *copy, const char *from, char *to) {
-  int32_t last = copy->rank - 1;
-  int64_t count = copy->dims[last], from_step = copy->from[last], to_step = copy->to[last];
-  size_t size = copy->size;
-  if (from_step == (int64_t)size && to_step == (int64_t)size) {
-    memcpy(to, from, (size_t)count * size);
-    return;
-  }
-  for (int64_t i = 0; i < count; ++i, from += from_step, to += to_step)
-    switch (size) {
-    case 1:
-      *to = *from;
-      break;
-    case 2:
-      memcpy(to, from, 2);
-      break;
-    case 4:
-      memcpy(to, from, 4);
-      break;
-    case 8:
-      memcpy(to, from, 8);
-      break;
-    default:
-      memcpy(to, from, size);
+/* Of a plane that one side has turned, each line of a cache is read, or written, once for a tile. */
+enum { TILE = 16 };
+
+static inline __attribute__((always_inline)) void
+copy_plane_of(const struct strided_copy *copy, const char *from, char *to, size_t size) {
+  for (int64_t row = 0; row < copy->dims[1]; row += TILE)
+    for (int64_t column = 0; column < copy->dims[0]; column += TILE) {
+      int64_t rows = copy->dims[1] - row < TILE ? copy->dims[1] - row : TILE;
+      int64_t columns = copy->dims[0] - column < TILE ? copy->dims[0] - column : TILE;
+      for (int64_t r = row; r < row + rows; ++r) {
+        const char *source = from + r * copy->from[1] + column * copy->from[0];
+        char *target = to + r * copy->to[1] + column * copy->to[0];
+        for (int64_t i = 0; i < columns; ++i, source += copy->from[0], target += copy->to[0])
+          memcpy(target, source, size);
+      }
     }
 }
 
+static void copy_plane(const struct strided_copy *copy, const char *from, char *to) {
+  size_t size = copy->size;
+  if (copy->from[0] == (int64_t)size && copy->to[0] == (int64_t)size)
+    for (int64_t r = 0; r < copy->dims[1]; ++r)
+      memcpy(to + r * copy->to[1], from + r * copy->from[1], (size_t)copy->dims[0] * size);
+  else if (size == 1)
+    copy_plane_of(copy, from, to, 1);
+  else if (size == 2)
+    copy_plane_of(copy, from, to, 2);
+  else if (size == 4)
+    copy_plane_of(copy, from, to, 4);
+  else if (size == 8)
+    copy_plane_of(copy, from, to, 8);
+  else
+    copy_plane_of(copy, from, to, size);
+}
+
 static void copy_strided(const struct strided_copy *copy, const char *from, char *to) {
-  int64_t index[TCC_MAX_RANK] = {0};
-  int32_t outer = copy->rank - 1;
+  int64_t index[TCC_MAX_RANK + 1] = {0};
   for (;;) {
-    copy_row(copy, from, to);
-    int32_t d = outer - 1;
-    for (; d >= 0; --d) {
+    copy_plane(copy, from, to);
+    int32_t d = 2;
+    for (; d < copy->rank; ++d) {
       from += copy->from[d];
       to += copy->to[d];
       if (++index[d] < copy->dims[d])
@@ -106,28 +115,54 @@ static void copy_strided(const struct strided_copy *copy, const char *from, char
       to -= copy->to[d] * copy->dims[d];
       index[d] = 0;
     }
-    if (d < 0)
+    if (d >= copy->rank)
       return;
   }
+}
+
+static void add_axis(struct strided_copy *copy, int64_t dim, int64_t from, int64_t to) {
+  int32_t last = copy->rank - 1;
+  if (last >= 0 && from == copy->from[last] * copy->dims[last] &&
+      to == copy->to[last] * copy->dims[last]) {
+    copy->dims[last] *= dim;
+    return;
+  }
+  copy->dims[copy->rank] = dim;
+  copy->from[copy->rank] = from;
+  copy->to[copy->rank++] = to;
+}
+
+static void swap(int64_t *values, int32_t i, int32_t j) {
+  int64_t value = values[i];
+  values[i] = values[j];
+  values[j] = value;
 }
 
 /* The tensor has at least one element and whole-byte elements. */
 static void copy_tensor(const DLTensor *tensor, char *plain, bool to_plain) {
   struct strided_copy copy = {.size = tensor->dtype.bits / 8u};
-  int64_t compact = (int64_t)copy.size;
-  copy.rank = tensor->ndim ? tensor->ndim : 1;
-  copy.dims[0] = 1;
+  int64_t size = (int64_t)copy.size, compact = size;
   for (int32_t d = tensor->ndim - 1; d >= 0; --d) {
-    int64_t stride = compact;
-    if (tensor->shape[d] == 1)
-      stride = 0; /* whatever the caller says: it is not walked */
-    else if (tensor->strides)
-      stride = tensor->strides[d] * (int64_t)copy.size;
-    copy.dims[d] = tensor->shape[d];
-    copy.from[d] = to_plain ? stride : compact;
-    copy.to[d] = to_plain ? compact : stride;
-    compact *= tensor->shape[d];
+    int64_t dim = tensor->shape[d], stride = compact;
+    if (dim == 1)
+      continue; /* whatever its stride is: it is not walked */
+    if (tensor->strides)
+      stride = tensor->strides[d] * size;
+    add_axis(&copy, dim, to_plain ? stride : compact, to_plain ? compact : stride);
+    compact *= dim;
   }
+  while (copy.rank < 2)
+    copy.dims[copy.rank++] = 1; /* with strides of 0, not walked */
+  if (copy.dims[0] == 1)
+    copy.from[0] = copy.to[0] = size;
+  const int64_t *strides = to_plain ? copy.from : copy.to;
+  for (int32_t d = 1; d < copy.rank; ++d)
+    if (strides[d] == size) {
+      swap(copy.dims, 1, d);
+      swap(copy.from, 1, d);
+      swap(copy.to, 1, d);
+      break;
+    }
   char *data = (char *)tensor->data + tensor->byte_offset;
   copy_strided(&copy, to_plain ? data : plain, to_plain ? plain : data);
 }
