@@ -8,8 +8,8 @@
 // WIDE-NOT: llvm.mlir.global
 // CHECK: llvm.mlir.global private constant @[[TABLE:k0.*_bytes0]](dense<{{.*}}> : tensor<256xi8>)
 // CHECK-LABEL: func.func @k0
-// CHECK: math.roundeven {{.*}} : vector<8xf32>
-// CHECK-NOT: math.roundeven {{.*}} : vector<8xf32>
+// CHECK: arith.cmpf ord, {{.*}} : vector<8xf32>
+// CHECK-NOT: arith.cmpf ord, {{.*}} : vector<8xf32>
 // CHECK: llvm.getelementptr {{.*}} vector<8xi64>) -> vector<8x!llvm.ptr>, i8
 // CHECK-NEXT: llvm.intr.masked.gather {{.*}} -> vector<8xi8>
 // CHECK-NOT: arith.divf

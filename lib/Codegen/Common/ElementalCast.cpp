@@ -25,7 +25,9 @@ static constexpr double kDigitsEndAtOne = 12582912.0;
 
 /// What quantisation makes of x: a byte from round(v) + c, of a whole number c. Clamped before it
 /// is rounded, v becomes an integer by an addition of a number whose digits end at 1; c follows
-/// there, because where halves round to depends on it. Null where x is something else.
+/// there, because where halves round to depends on it. What is no number becomes 0 before it is
+/// rounded, by one instruction for a float where bytes take several. Null where x is something
+/// else.
 static Value roundedToByte(ImplicitLocOpBuilder &b, Value x, Type to) {
   constexpr double kLargest = 1 << 16;
   if (!getElementTypeOrSelf(x.getType()).isF32() || to.getIntOrFloatBitWidth() != 8)
@@ -53,6 +55,9 @@ static Value roundedToByte(ImplicitLocOpBuilder &b, Value x, Type to) {
   };
   choose(arith::CmpFPredicate::OGT, least);
   choose(arith::CmpFPredicate::OLT, most);
+  Value isNumber =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, round.getOperand(), round.getOperand());
+  v = arith::SelectOp::create(b, isNumber, v, number(b, 0 - whole, x));
   v = arith::AddFOp::create(b, v, number(b, kDigitsEndAtOne, x));
   v = arith::BitcastOp::create(b, likeType(b.getI32Type(), x), v);
   if (whole != 0)
@@ -66,11 +71,10 @@ static Value roundedToByte(ImplicitLocOpBuilder &b, Value x, Type to) {
                         : arith::ExtSIOp::create(b, result, v).getResult();
 }
 
-/// `x`, from the function above and the choice after it, as the float that it was before: what is
+/// `x`, from the function above, as the float that it was before: what is
 /// quantised only to be dequantised never becomes an integer. Null where it is something else.
 static Value floatOfRounded(ImplicitLocOpBuilder &b, Value x) {
-  auto select = x.getDefiningOp<arith::SelectOp>();
-  auto byte = select ? select.getTrueValue().getDefiningOp<arith::TruncIOp>() : nullptr;
+  auto byte = x.getDefiningOp<arith::TruncIOp>();
   if (!byte)
     return {};
   Value bits = byte.getIn();
@@ -89,7 +93,7 @@ static Value floatOfRounded(ImplicitLocOpBuilder &b, Value x) {
   Value f = arith::SubFOp::create(b, add, number(b, kDigitsEndAtOne, add));
   if (!whole.isZero())
     f = arith::AddFOp::create(b, f, number(b, static_cast<double>(whole.getSExtValue()), f));
-  return arith::SelectOp::create(b, select.getCondition(), f, number(b, 0, f));
+  return f;
 }
 
 /// Truncates towards zero; out of range gives the nearest bound, NaN gives 0. Clamped first, to
@@ -108,13 +112,13 @@ static Value floatToInteger(ImplicitLocOpBuilder &b, Value x, Type to) {
     return arith::SelectOp::create(b, arith::CmpFOp::create(b, better, v, bound), v, bound);
   };
   Type result = likeType(computeType(to), x);
-  Value converted = roundedToByte(b, x, to);
-  if (!converted) {
-    Value clamped = choose(P::OGT, x, number(b, low, x));
-    clamped = choose(P::OLT, clamped, number(b, high, x));
-    converted = uns && registerWidth == width ? Value(arith::FPToUIOp::create(b, result, clamped))
-                                              : Value(arith::FPToSIOp::create(b, result, clamped));
-  }
+  if (Value byte = roundedToByte(b, x, to))
+    return byte;
+  Value clamped = choose(P::OGT, x, number(b, low, x));
+  clamped = choose(P::OLT, clamped, number(b, high, x));
+  Value converted = uns && registerWidth == width
+                        ? Value(arith::FPToUIOp::create(b, result, clamped))
+                        : Value(arith::FPToSIOp::create(b, result, clamped));
   if (!hasBound) {
     APInt largest = uns ? APInt::getMaxValue(width).zext(registerWidth)
                         : APInt::getSignedMaxValue(width).sext(registerWidth);

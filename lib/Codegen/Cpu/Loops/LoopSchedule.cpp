@@ -190,11 +190,12 @@ static unsigned resultBytes(kernel::LaunchOp launch) {
 /// machines narrow two vectors to one, whole vectors of results take a few instructions, parts of
 /// them as many each.
 static bool isNarrowingCast(kernel::LaunchOp launch) {
-  constexpr unsigned kMostOperators = 3, kBytes = 4;
+  constexpr unsigned kMostOperators = 3, kMostOfBytes = 6, kBytes = 4; // of a byte: quantising
   unsigned operators = 0;
   for (Operation &op : launch.getBody().front().without_terminator())
     operators += prim::isElementwise(&op);
-  return operators <= kMostOperators && resultBytes(launch) < kBytes;
+  unsigned bytes = resultBytes(launch);
+  return operators <= (bytes == 1 ? kMostOfBytes : kMostOperators) && bytes < kBytes;
 }
 
 /// Words of a block of random numbers, which neighbours compute together; 1: nothing draws.
