@@ -31,7 +31,8 @@ public:
   void addIntegerWeightPasses(OpPassManager &passes, WeightTable &weights) const override {
     if (target().host.byteDot != ByteDot::None)
       passes.addPass(
-          createIntegerProductsPass(&weights, [this](Operation *op) { return prefersFloats(op); }));
+          createIntegerProductsPass(&weights, {[this](Operation *op) { return prefersFloats(op); },
+                                               [this](Operation *op) { return widensRows(op); }}));
     passes.addPass(createIntegerWeightsPass(&weights));
     passes.addPass(createGroupedWeightsPass(&weights, &target().host));
   }
@@ -67,9 +68,10 @@ private:
   }
 
   /// Where bytes are multiplied in pairs: tiles (Winograd) of floats take fewer products where
-  /// their weights are read for many pixels, few terms are copied lines of floats, and attention
-  /// has a kernel of its own.
+  /// their weights are read for many pixels, and few terms are copied lines of floats.
   bool prefersFloats(Operation *op) const;
+  /// Pairs of what a run brings on both sides, whose rows lie along what is summed.
+  bool widensRows(Operation *op) const;
 
   codegen::CpuScheduleModel model;
 };
@@ -81,7 +83,7 @@ bool CpuBackend::prefersFloats(Operation *op) const {
     return false;
   auto conv = dyn_cast<prim::ConvOp>(op);
   if (!conv)
-    return !cast<prim::DotOp>(op).getRhsBatch().empty();
+    return false;
   auto w = tensorType(conv.getW()), result = tensorType(conv.getResult());
   if (!w.hasStaticShape() || w.getNumElements() == 0)
     return false;
@@ -98,6 +100,12 @@ bool CpuBackend::prefersFloats(Operation *op) const {
                  result.getNumElements() / std::max<int64_t>(1, filters) < fewPixels;
   return w.getShape().drop_front(2) == ArrayRef<int64_t>{3, 3} && ones(conv.getStrides()) &&
          ones(conv.getDilations()) && !isSmall;
+}
+
+bool CpuBackend::widensRows(Operation *op) const {
+  auto dot = cast<prim::DotOp>(op);
+  return target().host.byteDot == ByteDot::Pairs && !dot.getRhsBatch().empty() &&
+         dot.getLhsContract().back() == tensorType(dot.getLhs()).getRank() - 1;
 }
 
 llvm::Expected<KernelCode> CpuBackend::compile(const KernelSource &kernel) const {

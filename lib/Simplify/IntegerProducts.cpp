@@ -22,6 +22,10 @@
 // knows, stay products of floats. Runs before constant folding, which would make floats of the
 // weights.
 //
+// Column sums of an operand that comes in a run are as many additions as it has elements. Where the
+// target widens rows before it multiplies them (WidenBytes.cpp), rows are widened here, less their
+// zero point, and no column sums are taken.
+//
 //===----------------------------------------------------------------------===//
 #include "Simplify/Dequantized.h"
 #include "Simplify/Products.h"
@@ -41,8 +45,8 @@ namespace {
 
 class ProductRewriter {
 public:
-  ProductRewriter(const WeightTable &weights, const FloatsPreferred &prefersFloats)
-      : dequantizer(weights), prefersFloats(prefersFloats) {}
+  ProductRewriter(const WeightTable &weights, const ByteProducts &target)
+      : dequantizer(weights), target(target) {}
   void rewrite(prim::ConvOp op);
   void rewrite(prim::DotOp op);
   /// What surrounds the bytes of an integer convolution as its zero point.
@@ -53,7 +57,7 @@ private:
   bool fitCentred(const Dequantized &weights);
 
   Dequantizer dequantizer;
-  const FloatsPreferred &prefersFloats;
+  const ByteProducts &target;
 };
 
 } // namespace
@@ -215,7 +219,7 @@ static Value windowSums(OpBuilder &b, prim::ConvOp op, Value bytes, int64_t zero
 
 void ProductRewriter::rewrite(prim::ConvOp op) {
   RankedTensorType type = tensorType(op.getW());
-  if (op.getChannelsLast() || !type.hasStaticShape() || (prefersFloats && prefersFloats(op)) ||
+  if (op.getChannelsLast() || !type.hasStaticShape() || target.prefersFloats(op) ||
       !fits(type.getNumElements() / std::max<int64_t>(1, type.getDimSize(0))))
     return;
   OpBuilder b(op);
@@ -338,11 +342,28 @@ static Value lessZeros(OpBuilder &b, Value y, const Dequantized &d, int64_t axis
   return own.result();
 }
 
+/// Bytes as 16 bits less their zero point, where that is known.
+static void widenLessZero(OpBuilder &b, Dequantized &x) {
+  if (x.zero || x.zeros.size() != 1 || x.zeros[0] == 0)
+    return;
+  Location loc = x.integers.getLoc();
+  RankedTensorType type = tensorType(x.integers).clone(b.getI16Type());
+  Value wide = prim::CastOp::create(b, loc, type, x.integers);
+  Value zero = prim::ConstantOp::create(
+      b, loc, RankedTensorType::get({}, b.getI16Type()),
+      DenseElementsAttr::get(RankedTensorType::get({}, b.getI16Type()),
+                             b.getI16IntegerAttr(static_cast<int16_t>(x.zeros[0]))));
+  Value all = prim::BroadcastOp::create(b, loc, type, zero, ArrayRef<int64_t>{},
+                                        openSizes(b, loc, type, prim::dimsOf(b, loc, wide)));
+  x.integers = prim::SubOp::create(b, loc, type, wide, all);
+  x.zeros = {0};
+}
+
 /// With p and q the zero points,
 ///   (x - p)(y - q) = xy - (row sums of x) q - p (column sums of y - q).
 void ProductRewriter::rewrite(prim::DotOp op) {
   RankedTensorType right = tensorType(op.getRhs());
-  if (op.getRhsContract().size() != 1 || (prefersFloats && prefersFloats(op)) ||
+  if (op.getRhsContract().size() != 1 || target.prefersFloats(op) ||
       !fits(right.getDimSize(op.getRhsContract()[0])))
     return;
   ResultAxes axes(op);
@@ -358,6 +379,8 @@ void ProductRewriter::rewrite(prim::DotOp op) {
   if (!y)
     return;
   recentre(b, *y);
+  if (target.widensRows(op))
+    widenLessZero(b, *x);
   int64_t axis = columns ? axes.rhs[*columns] : 0;
   RankedTensorType type = tensorType(op.getResult()).clone(b.getI32Type());
   Value product = prim::DotOp::create(b, loc, type, x->integers, y->integers, op.getLhsBatch(),
@@ -387,10 +410,10 @@ namespace {
 
 class IntegerProductsPass : public tcc::impl::IntegerProductsPassBase<IntegerProductsPass> {
 public:
-  IntegerProductsPass(WeightTable *weights, FloatsPreferred prefersFloats)
-      : weights(weights), prefersFloats(std::move(prefersFloats)) {}
+  IntegerProductsPass(WeightTable *weights, ByteProducts target)
+      : weights(weights), target(std::move(target)) {}
   void runOnOperation() override {
-    ProductRewriter rewriter(*weights, prefersFloats);
+    ProductRewriter rewriter(*weights, target);
     SmallVector<Operation *> products;
     getOperation().walk([&](Operation *op) {
       if (simplify::isProduct(op))
@@ -407,12 +430,11 @@ public:
 
 private:
   WeightTable *weights;
-  FloatsPreferred prefersFloats;
+  ByteProducts target;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> tcc::createIntegerProductsPass(WeightTable *weights,
-                                                     FloatsPreferred prefersFloats) {
-  return std::make_unique<IntegerProductsPass>(weights, std::move(prefersFloats));
+std::unique_ptr<Pass> tcc::createIntegerProductsPass(WeightTable *weights, ByteProducts target) {
+  return std::make_unique<IntegerProductsPass>(weights, std::move(target));
 }

@@ -107,6 +107,11 @@ def products():
             for most in (63, 127):
                 wide(f"image/quantized/product/{m}x{k}-{n}/{name}/most{most}", None, (m, k, kind),
                      state=lambda k=k, n=n, kind=kind, most=most: QuantizedLinear(k, n, kind, most))
+    floats = lambda x, kind: Q.dequantize_per_tensor(x, 0.05, 128 if kind == U8 else 0, *BYTES[kind])
+    for b, m, k, n in ((6, 64, 256, 512), (12, 197, 197, 64), (12, 1, 384, 511)):
+        for kind, name in ((U8, "u8"), (I8, "i8")):
+            wide(f"image/quantized/both/{b}x{m}x{k}-{n}/{name}", lambda x, y, kind=kind: torch.bmm(floats(x, kind), floats(y, kind)),
+                 (b, m, k, kind), (b, k, n, kind))
 
 
 def blocks():

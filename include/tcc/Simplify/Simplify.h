@@ -46,14 +46,21 @@ std::unique_ptr<mlir::Pass> createFoldScalesPass(WeightTable *weights);
 /// pass.
 std::unique_ptr<mlir::Pass> createRequantizedPass(WeightTable *weights);
 
-/// Whether a product or a convolution of floats is faster than one of the bytes that they were.
-using FloatsPreferred = std::function<bool(mlir::Operation *)>;
+/// How a target multiplies bytes.
+struct ByteProducts {
+  using Asked = std::function<bool(mlir::Operation *)>;
+  static bool never(mlir::Operation *) { return false; }
+  /// Whether a product or a convolution of floats is faster than one of the bytes that they were.
+  Asked prefersFloats = never;
+  /// Whether a product's left operand is widened to 16 bits before it is multiplied.
+  Asked widensRows = never;
+};
 
 /// tcc-simplify-integer-products: products of dequantised bytes multiply integers. Before
 /// tcc-simplify-integer-weights, for targets that have instructions for it. `weights` outlives the
 /// pass.
 std::unique_ptr<mlir::Pass> createIntegerProductsPass(WeightTable *weights,
-                                                      FloatsPreferred prefersFloats = nullptr);
+                                                      ByteProducts target = {});
 
 /// tcc-simplify-integer-weights: products read weights of 8 bits as they are. Before constant
 /// folding, for targets that have kernels for them. `weights` outlives the pass.

@@ -169,6 +169,14 @@ int64_t squarePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits) {
   return least <= slower * usual ? best : 0;
 }
 
+std::optional<int64_t> roomForPairs(const CpuTarget &cpu, DotSteps steps, int64_t n) {
+  constexpr int64_t vectors = 2, fewRegisters = 16; // by 6 rows
+  int64_t width = vectors * cpu.lanes(32);
+  bool wait = steps.size > 1 && !steps.bfloat && cpu.byteDot == ByteDot::Pairs;
+  bool fills = n <= 0 || n > width / vectors;
+  return wait && fills && cpu.vectorRegisters <= fewRegisters ? std::optional(width) : std::nullopt;
+}
+
 DotSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned, unsigned lhsBits) {
   DotSteps steps{1, false, lhsUnsigned, rhsUnsigned};
   steps.lhsBits = lhsBits;
@@ -181,12 +189,9 @@ DotSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned, uns
     steps.size = 2;
     return steps;
   case ByteDot::UnsignedSigned:
-    steps.size = 4;
-    steps.flipsLhs = lhsUnsigned == rhsUnsigned;
-    return steps;
   case ByteDot::Same:
     steps.size = 4;
-    steps.flipsLhs = lhsUnsigned != rhsUnsigned;
+    steps.flipsLhs = (lhsUnsigned == rhsUnsigned) == (cpu.byteDot == ByteDot::UnsignedSigned);
     return steps;
   }
   llvm_unreachable("all kinds are handled above");

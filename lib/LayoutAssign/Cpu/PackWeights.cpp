@@ -220,14 +220,10 @@ static DotSteps stepsOf(const CpuTarget &cpu, Type x, Type w, Type result) {
                                 : DotSteps();
 }
 
-/// Puts the width first whose tiles have room for what products of pairs of bytes wait in before
-/// they are added, beside the sums, and widen a vector of B for as many rows as there are.
 static void preferRoomForPairs(const CpuTarget &cpu, DotSteps steps,
                                SmallVectorImpl<int64_t> &widths) {
-  constexpr int64_t vectors = 2; // of 16 registers, by 6 rows
-  if (steps.size == 1 || steps.bfloat || cpu.byteDot != ByteDot::Pairs || cpu.vectorRegisters > 16)
-    return;
-  if (auto *found = llvm::find(widths, vectors * cpu.lanes(32)); found != widths.end())
+  std::optional<int64_t> width = roomForPairs(cpu, steps, -1);
+  if (auto *found = width ? llvm::find(widths, *width) : widths.end(); found != widths.end())
     std::rotate(widths.begin(), found, found + 1);
 }
 

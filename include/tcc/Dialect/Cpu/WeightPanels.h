@@ -76,6 +76,10 @@ DotSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned, uns
 /// Steps that instructions take whose sums of two products saturate at 16 bits (x86 without VNNI):
 /// of weights that never make them (fitsSaturatingSteps). Of size 1 where there are none.
 DotSteps saturatingSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned);
+/// The width of panels whose tiles have room for what products of pairs of bytes wait in before
+/// they are added, beside the sums, and widen a vector of B for as many rows as there are. None
+/// where steps are others, or registers many, or columns too few.
+std::optional<int64_t> roomForPairs(const CpuTarget &cpu, DotSteps steps, int64_t n);
 /// Those of panels with steps of `size`, whichever that is.
 DotSteps byteStepsOf(const CpuTarget &cpu, int64_t size, bool lhsUnsigned, bool rhsUnsigned,
                      unsigned lhsBits);

@@ -86,6 +86,8 @@ static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const Contraction
   shape.accBits = spec.acc.getIntOrFloatBitWidth();
   shape.b = spec.bLayout;
   shape.panelWidth = spec.panelWidth;
+  if (spec.steps.size > 1 && !spec.panelWidth)
+    shape.panelWidth = roomForPairs(spec.cpu, spec.steps, shape.n);
   shape.copiesA = !k.isKnown(spec.aKStride, 1) || widensRows(spec, shape);
   shape.alongRows = !k.isKnown(spec.aKStride, 1) && k.isKnown(spec.aRowStride, 1) &&
                     spec.aElement == spec.acc && spec.steps.size == 1;
