@@ -259,3 +259,15 @@ func.func @few_pixels(%x: tensor<1x8x5x5xbf16>, %y: tensor<1x8x10x10xf32>) -> (t
   %1 = prim.conv %y, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x10x10xf32>, tensor<64x8x3x3xbf16>) -> tensor<1x64x10x10xf32>
   return %0, %1 : tensor<1x64x5x5xf32>, tensor<1x64x10x10xf32>
 }
+
+// What is summed is in the order of the operand that would take more to copy.
+// CHECK-LABEL: func @fewer_copied
+// CHECK: %[[SMALL:.*]] = prim.transpose %arg1 [1, 0] : (tensor<7x5xf32>) -> tensor<5x7xf32>
+// CHECK: prim.transpose %arg2 [0, 2, 1] : (tensor<3x5x7xf32>) -> tensor<3x7x5xf32>
+// CHECK-NOT: prim.transpose
+// CHECK: return
+func.func @fewer_copied(%x: tensor<6x5x7xf32>, %y: tensor<7x5xf32>, %few: tensor<3x5x7xf32>, %z: tensor<7x5x9xf32>) -> (tensor<6xf32>, tensor<3x9xf32>) {
+  %0 = prim.dot %x, %y batch [] x [] contract [1, 2] x [1, 0] : (tensor<6x5x7xf32>, tensor<7x5xf32>) -> tensor<6xf32>
+  %1 = prim.dot %few, %z batch [] x [] contract [2, 1] x [0, 1] : (tensor<3x5x7xf32>, tensor<7x5x9xf32>) -> tensor<3x9xf32>
+  return %0, %1 : tensor<6xf32>, tensor<3x9xf32>
+}

@@ -319,6 +319,7 @@ def matrices():
     more("einsum/rows", lambda x, y: torch.einsum("bij,bij->bi", x, y), (30, 77, 99), (30, 77, 99))
     more("einsum/columns", lambda x, y: torch.einsum("bij,bij->bj", x, y), (30, 77, 99), (30, 77, 99))
     more("einsum/scale", lambda x, y: torch.einsum("bij,j->bij", x, y), (30, 77, 99), (99,))
+    more("einsum/terms-turned", lambda x, y: torch.einsum("abc,cb->a", x, y), (99, 77, 300), (300, 77))
     more("einsum/trace", lambda x: torch.einsum("bii->b", x), (30, 99, 99))
     more("einsum/transpose", lambda x: torch.einsum("bij->bji", x).contiguous(), (30, 77, 99))
     more("cross/middle", lambda x, y: torch.linalg.cross(x, y, dim=1), (999, 3, 33), (999, 3, 33))

@@ -160,19 +160,43 @@ static Value asMatrix(OpBuilder &b, Location loc, Value v, ArrayRef<int64_t> bat
   return v;
 }
 
+namespace {
+
+/// What a product sums, in an order that its two operands share.
+struct Terms {
+  SmallVector<int64_t> lhs, rhs;
+};
+
+} // namespace
+
+/// In the order of the right operand, or of the left one where fewer elements are copied then: of
+/// a large one whose axes lie as they are asked for, and a small one turned otherwise.
+static Terms orderedTerms(prim::DotOp op) {
+  SmallVector<std::pair<int64_t, int64_t>> pairs;
+  for (auto [ofRhs, ofLhs] : llvm::zip_equal(op.getRhsContract(), op.getLhsContract()))
+    pairs.push_back({ofRhs, ofLhs});
+  auto copied = [](Value v, ArrayRef<int64_t> axes) {
+    return llvm::is_sorted(axes) ? 0 : tensorType(v).getNumElements();
+  };
+  auto sorted = [&](auto less) -> std::pair<Terms, int64_t> {
+    llvm::sort(pairs, less);
+    Terms terms;
+    for (auto [ofRhs, ofLhs] : pairs) {
+      terms.rhs.push_back(ofRhs);
+      terms.lhs.push_back(ofLhs);
+    }
+    return {terms, copied(op.getLhs(), terms.lhs) + copied(op.getRhs(), terms.rhs)};
+  };
+  auto [asRight, ofRight] = sorted(llvm::less_first());
+  auto [asLeft, ofLeft] = sorted(llvm::less_second());
+  return ofLeft < ofRight ? asLeft : asRight;
+}
+
 /// Rows, columns or terms that several strides lead along: both operands as matrices, of which
 /// that one is copied.
 static bool gatherAxes(prim::DotOp op) {
   Value lhs = op.getLhs(), rhs = op.getRhs();
-  SmallVector<std::pair<int64_t, int64_t>> pairs;
-  for (auto [ofRhs, ofLhs] : llvm::zip_equal(op.getRhsContract(), op.getLhsContract()))
-    pairs.push_back({ofRhs, ofLhs});
-  llvm::sort(pairs);
-  SmallVector<int64_t> lhsTerms, rhsTerms;
-  for (auto [ofRhs, ofLhs] : pairs) {
-    rhsTerms.push_back(ofRhs);
-    lhsTerms.push_back(ofLhs);
-  }
+  auto [lhsTerms, rhsTerms] = orderedTerms(op);
   auto rows = freeAxes(lhs, op.getLhsBatch(), lhsTerms);
   auto columns = freeAxes(rhs, op.getRhsBatch(), rhsTerms);
   if (haveOneStride(lhs, rows) && haveOneStride(lhs, lhsTerms) && haveOneStride(rhs, columns) &&
