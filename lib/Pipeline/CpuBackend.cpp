@@ -38,7 +38,7 @@ public:
   }
   void addAxisOrderPasses(OpPassManager &passes, Precision asked) const override {
     bool keepsNarrow = asked == Precision::BF16 || asked == Precision::F16;
-    passes.addPass(createOrientProductsPass(&target().host, keepsNarrow));
+    passes.addPass(createOrientProductsPass(&target().host, keepsNarrow, shortestLine()));
     passes.addPass(createChannelsLastPass(shortestLine(), 0));
   }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,

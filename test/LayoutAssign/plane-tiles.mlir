@@ -54,3 +54,34 @@ func.func @open_stay(%x: tensor<1x?x30x30xf32>, %v: tensor<12x3x3x3xf32>, %y: te
   %1 = prim.conv %y, %w sizes(%h, %l) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x64x?x?xf32>, tensor<64x64x3x3xf32>, index, index) -> tensor<1x64x?x?xf32>
   return %0, %1 : tensor<1x12x30x30xf32>, tensor<1x64x?x?xf32>
 }
+
+// A filter for each channel: pixels of 8 kB that lie under its taps share sets of a cache, and filters that a run brings, which
+// neighbours that want channels last do not keep from planes.
+// CHECK-LABEL: func @each_channel
+// CHECK-COUNT-3: prim.conv {{.*}}cpu.in_planes
+// CHECK: prim.conv
+// CHECK-NOT: cpu.in_planes
+func.func @each_channel(%x: tensor<1x2048x31x31xf32>, %y: tensor<4x240x28x28xf32>, %v: tensor<240x1x5x5xf32>) -> (tensor<1x2048x31x31xf32>, tensor<4x240x28x28xf32>, tensor<4x64x26x26xf32>) {
+  %w = prim.weight "w" : tensor<2048x1x5x5xf32>
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 2, 2>, high = array<i64: 2, 2>, groups = 2048 : i64} : (tensor<1x2048x31x31xf32>, tensor<2048x1x5x5xf32>) -> tensor<1x2048x31x31xf32>
+  %1 = prim.conv %y, %v sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 2, 2>, high = array<i64: 2, 2>, groups = 240 : i64} : (tensor<4x240x28x28xf32>, tensor<240x1x5x5xf32>) -> tensor<4x240x28x28xf32>
+  %2 = prim.conv %y, %v sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 2, 2>, high = array<i64: 2, 2>, groups = 240 : i64} : (tensor<4x240x28x28xf32>, tensor<240x1x5x5xf32>) -> tensor<4x240x28x28xf32>
+  %u = prim.weight "u" : tensor<64x240x3x3xf32>
+  %3 = prim.conv %2, %u sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<4x240x28x28xf32>, tensor<64x240x3x3xf32>) -> tensor<4x64x26x26xf32>
+  return %0, %1, %3 : tensor<1x2048x31x31xf32>, tensor<4x240x28x28xf32>, tensor<4x64x26x26xf32>
+}
+
+// A neighbour that wants channels last keeps constant ones; pixels of 960 bytes share no sets; of short lines loops of what a run
+// brings are faster.
+// CHECK-LABEL: func @each_channel_stays
+// CHECK-NOT: cpu.in_planes
+func.func @each_channel_stays(%x: tensor<1x2048x31x31xf32>, %y: tensor<1x240x28x28xf32>, %z: tensor<2x96x7x7xf32>, %v: tensor<96x1x3x3xf32>) -> (tensor<1x512x31x31xf32>, tensor<1x240x28x28xf32>, tensor<2x96x7x7xf32>) {
+  %w = prim.weight "w" : tensor<2048x1x5x5xf32>
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 2, 2>, high = array<i64: 2, 2>, groups = 2048 : i64} : (tensor<1x2048x31x31xf32>, tensor<2048x1x5x5xf32>) -> tensor<1x2048x31x31xf32>
+  %u = prim.weight "u" : tensor<512x2048x3x3xf32>
+  %1 = prim.conv %0, %u sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x2048x31x31xf32>, tensor<512x2048x3x3xf32>) -> tensor<1x512x31x31xf32>
+  %t = prim.weight "t" : tensor<240x1x5x5xf32>
+  %2 = prim.conv %y, %t sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 2, 2>, high = array<i64: 2, 2>, groups = 240 : i64} : (tensor<1x240x28x28xf32>, tensor<240x1x5x5xf32>) -> tensor<1x240x28x28xf32>
+  %3 = prim.conv %z, %v sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 96 : i64} : (tensor<2x96x7x7xf32>, tensor<96x1x3x3xf32>) -> tensor<2x96x7x7xf32>
+  return %1, %2, %3 : tensor<1x512x31x31xf32>, tensor<1x240x28x28xf32>, tensor<2x96x7x7xf32>
+}

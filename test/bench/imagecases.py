@@ -75,10 +75,13 @@ def known():
             ("16x128-32/k3", lambda: conv[1](16, 32, 3, 1, 1), (1, 16, 128, 128))):
         wide(f"image/known/{name}", None, shape, state=make)
     for name, x, w, options in (("48x28-200/k3g2", (4, 48, 28, 28), (200, 24, 3, 3), dict(groups=2, padding=1)),
-                                ("1536x13-96/k2g8s2", (4, 1536, 13, 13), (96, 192, 2, 2), dict(groups=8, stride=2))):
+                                ("1536x13-96/k2g8s2", (4, 1536, 13, 13), (96, 192, 2, 2), dict(groups=8, stride=2)),
+                                ("depthwise/240x28/k5", (4, 240, 28, 28), (240, 1, 5, 5), dict(groups=240, padding=2))):
         wide(f"image/known/late/{name}", lambda x, w, o=options: F.conv2d(x, w, **o), x, w)
     for c, n, k, s in itertools.product((96,), (14, 28, 56), (5, 7), (1, 2)):
         wide(f"image/known/depthwise/{c}x{n}/k{k}s{s}", None, (1, c, n, n), state=lambda c=c, k=k, s=s: conv[1](c, c, k, s, k // 2, groups=c))
+    for c, n, k in ((2048, 31, 5), (512, 14, 5)):
+        wide(f"image/known/depthwise/{c}x{n}/k{k}", None, (1, c, n, n), state=lambda c=c, k=k: conv[1](c, c, k, 1, k // 2, groups=c))
 
 
 def pools():

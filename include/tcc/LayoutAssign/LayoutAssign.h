@@ -39,9 +39,9 @@ std::unique_ptr<mlir::Pass> createChannelsLastPass(int64_t shortestLine, int64_t
 std::unique_ptr<mlir::Pass> createOrderStatisticsPass();
 
 /// tcc-layout-orient-products: see lib/LayoutAssign/Cpu/OrientProducts.cpp. `keepsNarrow`: filters
-/// of 16 bits stay so, whatever that costs.
-std::unique_ptr<mlir::Pass> createOrientProductsPass(const CpuTarget *cpu,
-                                                     bool keepsNarrow = false);
+/// of 16 bits stay so, whatever that costs. `shortestLine` is that of createChannelsLastPass.
+std::unique_ptr<mlir::Pass> createOrientProductsPass(const CpuTarget *cpu, bool keepsNarrow = false,
+                                                     int64_t shortestLine = 0);
 
 /// tcc-layout-separate-pools: see lib/LayoutAssign/Cpu/SeparatePools.cpp.
 std::unique_ptr<mlir::Pass> createSeparatePoolsPass();

@@ -174,11 +174,18 @@ std::optional<PlaneCut> planeCut(const CpuTarget &cpu, const PlaneConv &conv) {
   return withTiles(cpu, conv, cut);
 }
 
+bool comesAtRunTime(Value filters) {
+  Operation *from = filters.getDefiningOp();
+  if (auto cast = dyn_cast_or_null<prim::CastOp>(from)) // which is folded
+    from = cast.getX().getDefiningOp();
+  return !from || !prim::has<prim::ModelConstant>(from);
+}
+
 /// The same with vectors of filters, channels last; `steps`: multiply-adds at once.
 static double channelsLastCycles(const CpuTarget &cpu, prim::ConvOp op, const PlaneConv &conv,
                                  int64_t steps) {
   constexpr double kMoved = 0.25, kFarPart = 1.5, kTiles = 0.6, kTapPointer = 1, kGathered = 1.5,
-                   kNear = 1.15;
+                   kNear = 1.15, kReadAgain = 4.5, kLoop = 3;
   constexpr int64_t kFewChannels = 16;
   double inputPixels = conv.batch, pixels = conv.batch;
   for (const PlaneAxis &axis : conv.axes) {
@@ -198,6 +205,14 @@ static double channelsLastCycles(const CpuTarget &cpu, prim::ConvOp op, const Pl
                           : conv.groups * std::ceil(conv.filters / lanes);
   double terms = double(llvm::divideCeil(conv.channels, steps)) * conv.taps();
   double products = pixels * slots * terms / 2 * kNear;
+  if (conv.isDepthwise()) {
+    // Twice as many pixels under the taps of a line as sets keep are read again and again.
+    int64_t read = conv.axes[0].kernel * conv.axes[1].kernel * conv.axes[2].input;
+    if (shareSets(conv.groups * int64_t(sizeof(float)), read / 2))
+      products *= kReadAgain;
+    if (comesAtRunTime(op.getW()))
+      products *= kLoop;
+  }
   if (ArrayRef<int64_t> masks = prim::presentTaps(op); !masks.empty()) { // the others are left out
     double present = 0;
     for (int64_t mask : masks)
@@ -232,13 +247,6 @@ std::optional<double> planeTileCycles(const CpuTarget &cpu, prim::ConvOp op) {
   return cyclesOf(*conv, *cut);
 }
 
-static bool comesAtRunTime(Value filters) {
-  Operation *from = filters.getDefiningOp();
-  if (auto cast = dyn_cast_or_null<prim::CastOp>(from)) // which is folded
-    from = cast.getX().getDefiningOp();
-  return !from || !prim::has<prim::ModelConstant>(from);
-}
-
 bool prefersPlaneTiles(const CpuTarget &cpu, prim::ConvOp op, int64_t steps) {
   constexpr double kMargin = 0.9;
   constexpr int64_t kMostStride = 8;
@@ -246,12 +254,11 @@ bool prefersPlaneTiles(const CpuTarget &cpu, prim::ConvOp op, int64_t steps) {
   if (!conv || !cpu.fma || conv->axes[2].stride > kMostStride)
     return false;
   ConvExtents extents{conv->groups, conv->filters, conv->channels, conv->taps()};
-  bool isDepthwise = conv->groups > 1 && conv->channels == 1 && conv->filters == 1;
-  std::optional<double> cycles = isDepthwise ? std::nullopt : planeTileCycles(cpu, op);
+  std::optional<double> cycles = planeTileCycles(cpu, op);
   if (cycles && narrowGroupLanes(cpu, extents)) {
     // Those that a run brings have no other template. Where a vector is a line of the cache, others
     // have not been measured.
-    if (comesAtRunTime(op.getW()))
+    if (!conv->isDepthwise() && comesAtRunTime(op.getW()))
       return true;
     if (cpu.vectorBits / 8 >= cpu.lineBytes)
       return false;

@@ -39,12 +39,14 @@ namespace {
 
 class OrientProductsPass : public tcc::impl::OrientProductsPassBase<OrientProductsPass> {
 public:
-  OrientProductsPass(const CpuTarget *cpu, bool keepsNarrow) : cpu(cpu), keepsNarrow(keepsNarrow) {}
+  OrientProductsPass(const CpuTarget *cpu, bool keepsNarrow, int64_t shortestLine)
+      : cpu(cpu), keepsNarrow(keepsNarrow), limits{shortestLine} {}
   void runOnOperation() override;
 
 private:
   const CpuTarget *cpu;
   bool keepsNarrow;
+  PlanesLimits limits;
 };
 
 } // namespace
@@ -69,15 +71,25 @@ static bool isPointwise(prim::ConvOp op) {
          all(op.getInputDilation(), 1) && all(op.getLow(), 0) && all(op.getHigh(), 0);
 }
 
+/// A filter for each channel. Sums over channels, which it has none of, are what spreads a layout:
+/// one of constants goes with its neighbours, and one that a run brings has no template but planes.
+static bool isDepthwise(prim::ConvOp op) {
+  std::optional<PlaneConv> conv = planeConv(op);
+  return conv && conv->isDepthwise();
+}
+
 /// Nothing that channels last would be better for is met.
 static bool staysPlanar(prim::ConvOp op, const CpuTarget &cpu) {
   return meetsPlanesOnly(op, [&](Operation *o) {
     if (o == op)
       return Met::Ends;
-    if (auto conv = dyn_cast<prim::ConvOp>(o))
-      return isPointwise(conv) || hasFewFilters(conv, cpu) || prefersPlaneTiles(cpu, conv)
-                 ? Met::Ends
-                 : Met::Stops;
+    if (auto conv = dyn_cast<prim::ConvOp>(o)) {
+      if (isDepthwise(op) && comesAtRunTime(op.getW()))
+        return Met::Ends;
+      bool isFilterEach = isDepthwise(conv) && !comesAtRunTime(conv.getW());
+      bool ends = isPointwise(conv) || hasFewFilters(conv, cpu) || prefersPlaneTiles(cpu, conv);
+      return ends && isFilterEach == isDepthwise(op) ? Met::Ends : Met::Stops;
+    }
     if (isa<prim::PoolOp>(o))
       return Met::Stops;
     bool follows = prim::isElementwise(o) || isa<prim::ConcatOp, prim::PadOp, prim::SliceOp>(o);
@@ -352,13 +364,15 @@ void OrientProductsPass::runOnOperation() {
   getOperation().walk([&](prim::ConvOp op) {
     if (op->hasAttr(kInPlanes))
       return;
-    if (prefersPlaneTiles(*cpu, op) && staysPlanar(op, *cpu))
+    bool isLoop = isDepthwise(op) && isConvolutionOfPlanes(op, limits);
+    if (!isLoop && prefersPlaneTiles(*cpu, op) && staysPlanar(op, *cpu))
       op->setAttr(kInPlanes, UnitAttr::get(op.getContext()));
     else
       leaveLinesOut(op);
   });
 }
 
-std::unique_ptr<Pass> tcc::createOrientProductsPass(const CpuTarget *cpu, bool keepsNarrow) {
-  return std::make_unique<OrientProductsPass>(cpu, keepsNarrow);
+std::unique_ptr<Pass> tcc::createOrientProductsPass(const CpuTarget *cpu, bool keepsNarrow,
+                                                    int64_t shortestLine) {
+  return std::make_unique<OrientProductsPass>(cpu, keepsNarrow, shortestLine);
 }

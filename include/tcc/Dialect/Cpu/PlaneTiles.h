@@ -38,6 +38,7 @@ struct PlaneConv {
   int64_t groups = 1, channels = 1, filters = 1;
   PlaneAxis axes[3]; ///< depth, height, width
 
+  bool isDepthwise() const { return groups > 1 && channels == 1 && filters == 1; }
   int64_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
   /// Whether only a run knows the lines of a plane, or how long they are.
   bool hasOpenPlanes() const { return axes[1].open || axes[2].open; }
@@ -82,6 +83,9 @@ std::optional<PlaneCut> planeCut(const CpuTarget &cpu, const PlaneConv &conv);
 /// Whether that is predicted to be faster than channels last, where `steps` neighbours are
 /// multiplied at once.
 bool prefersPlaneTiles(const CpuTarget &cpu, prim::ConvOp op, int64_t steps = 1);
+
+/// Whether the filters of a convolution are no constants of the model.
+bool comesAtRunTime(mlir::Value filters);
 
 /// Cycles of a core in planes; none where no kernel can.
 std::optional<double> planeTileCycles(const CpuTarget &cpu, prim::ConvOp op);
