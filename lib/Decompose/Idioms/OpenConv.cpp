@@ -5,6 +5,10 @@
 // is taken by index, with pixels beside each other as they lie, and the filters are multiplied by
 // that as a matrix for each group.
 //
+// Two forms need no copy for each tap. A filter for each channel, of a window that is known, is the
+// sum of what lies under each tap. Few filters over many channels multiply the pixels by the
+// channels of all their taps, and what that gives is shifted and added.
+//
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/OpenConv.h"
 #include "Decompose/Checks.h"
@@ -53,22 +57,31 @@ Value placesOf(PrimBuilder &b, Dim size, Dim count, int64_t stride, int64_t dila
   return b.add(b.unsqueeze(within, {1}), b.unsqueeze(first, {0}));
 }
 
+/// How many windows of `kernel` elements lie in `extent`, of which there has to be one.
+Dim windowCount(PrimBuilder &b, Dim extent, Dim kernel, int64_t stride, int64_t dilation) {
+  Dim span = spanOf(b, kernel, dilation);
+  b.check(b.compareDims(Cmp::sge, kernel, b.dim(1)), "a convolution's kernel has no elements");
+  b.check(b.compareDims(Cmp::sge, extent, span),
+          "a convolution's kernel is larger than its operand");
+  return windowsIn(b, extent, span, b.dim(stride));
+}
+
 /// Windows of `kernel` elements of x [N, C, extents...] as [N, C, k..., o...], of which there are
 /// as many as `counts` says, or as the extents have.
 Value windows(PrimBuilder &b, Value x, ArrayRef<Dim> kernel, ArrayRef<int64_t> strides,
               ArrayRef<int64_t> dilations, ArrayRef<Dim> counts = {}) {
   int64_t axes = kernel.size();
   for (int64_t i = axes; i-- > 0;) {
-    Dim extent = b.dim(x, i + 2), span = spanOf(b, kernel[i], dilations[i]);
-    b.check(b.compareDims(Cmp::sge, kernel[i], b.dim(1)), "a convolution's kernel has no elements");
-    if (counts.empty())
-      b.check(b.compareDims(Cmp::sge, extent, span),
-              "a convolution's kernel is larger than its operand");
+    if (!counts.empty())
+      b.check(b.compareDims(Cmp::sge, kernel[i], b.dim(1)),
+              "a convolution's kernel has no elements");
+    Dim count = counts.empty()
+                    ? windowCount(b, b.dim(x, i + 2), kernel[i], strides[i], dilations[i])
+                    : counts[i];
     if (b.known(kernel[i]) == 1 && strides[i] == 1) {
       x = b.unsqueeze(x, {i + 2});
       continue;
     }
-    Dim count = counts.empty() ? windowsIn(b, extent, span, b.dim(strides[i])) : counts[i];
     x = b.take(x, placesOf(b, kernel[i], count, strides[i], dilations[i]), i + 2);
   }
   SmallVector<int64_t> order = {0, 1};
@@ -112,6 +125,95 @@ Value groupByGroup(PrimBuilder &b, Value x, Dim groups, Value w, Type elementTyp
   SmallVector<int64_t> order = {2, 0, 1};
   order.append(axesFrom(3, 3 + axes));
   return b.reshape(b.transpose(b.reshape(y, places), order), joined);
+}
+
+/// The filters [groups, M / groups, C / groups, k...] of a window with so few taps that each is an
+/// operator of its own.
+bool hasKnownTaps(PrimBuilder &b, Value w) {
+  constexpr int64_t kMostTaps = 64;
+  int64_t taps = 1;
+  for (Dim extent : ArrayRef(b.dims(w)).drop_front(3))
+    taps *= b.known(extent).value_or(kMostTaps + 1);
+  return taps > 0 && taps <= kMostTaps;
+}
+
+/// x [N, groups, extents...] by such filters of one channel each: what lies under each tap of all
+/// windows, times the tap.
+Value tapByTap(PrimBuilder &b, Value x, Dim groups, Value w, ArrayRef<int64_t> strides,
+               ArrayRef<int64_t> dilations, Type elementType) {
+  Dims kernel(llvm::drop_begin(b.dims(w), 3)), counts, have = b.dims(x);
+  Dims along(have.size(), b.dim(1));
+  int64_t taps = 1;
+  have[1] = along[1] = groups;
+  x = b.reshape(x, have);
+  for (auto [i, extent] : llvm::enumerate(kernel)) {
+    counts.push_back(windowCount(b, b.dim(x, i + 2), extent, strides[i], dilations[i]));
+    taps *= *b.known(extent);
+  }
+  w = b.reshape(w, {groups, b.dim(taps)});
+  Value sum;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    Value under = x;
+    for (int64_t i = kernel.size(), rest = tap; i-- > 0;) {
+      int64_t extent = *b.known(kernel[i]);
+      under = b.sliceAxis(under, i + 2, b.dim(rest % extent * dilations[i]), counts[i], strides[i]);
+      rest /= extent;
+    }
+    Value weight = b.reshape(b.sliceAxis(w, 1, b.dim(tap), b.dim(1)), along);
+    Value product = b.mul(widen(b, under), widen(b, weight));
+    sum = sum ? b.add(sum, product) : product;
+  }
+  return b.cast(sum, elementType);
+}
+
+/// Whether filters [groups, M / groups, C / groups, k...] are so few that planes of all their taps
+/// are less than the pixels under each tap, those that strides leave out included.
+bool hasFewFilters(PrimBuilder &b, Value w, ArrayRef<int64_t> strides, Type elementType) {
+  std::optional<int64_t> filters = b.known(b.dim(w, 1)), channels = b.known(b.dim(w, 2));
+  bool isWide = elementType.isF32() || elementType.isF64(); // planes are not rounded
+  if (!filters || !channels || !isWide)
+    return false;
+  int64_t planes = 2 * *filters;
+  for (int64_t stride : strides)
+    planes *= stride;
+  return planes <= *channels;
+}
+
+/// x [N, C, extents...] by such filters.
+Value shiftedPlanes(PrimBuilder &b, Value x, Dim groups, Value w, ArrayRef<int64_t> strides,
+                    ArrayRef<int64_t> dilations, Type elementType) {
+  Dims have = b.dims(x), ofFilters = b.dims(w), kernel(llvm::drop_begin(ofFilters, 3));
+  int64_t axes = kernel.size();
+  Dim filters = ofFilters[1], channels = ofFilters[2], taps = b.productOf(kernel);
+  Dim pixels = b.productOf(some(have, 2, axes));
+  SmallVector<int64_t> order = {0, 1};
+  order.append(axesFrom(3, 3 + axes));
+  order.push_back(2);
+  w = b.reshape(b.transpose(w, order), {groups, b.mulDims(filters, taps), channels});
+  Value planes = b.matmul(w, b.reshape(x, {have[0], groups, channels, pixels}), elementType);
+  planes = b.reshape(planes, {have[0], b.mulDims(groups, filters), b.mulDims(taps, pixels)});
+  // Where the planes of one filter, tap after tap, have what each tap gives each window.
+  Type index = b.builder().getI64Type();
+  Dims windows(kernel), joined = {have[0], b.mulDims(groups, filters)};
+  for (int64_t i = 0; i < axes; ++i) {
+    windows.push_back(windowCount(b, have[i + 2], kernel[i], strides[i], dilations[i]));
+    joined.push_back(windows.back());
+  }
+  Value places;
+  Dim pixelStep = b.dim(1), tapStep = pixels;
+  auto add = [&](int64_t axis, Dim step) {
+    Value at = b.broadcastInDim(positions(b, windows[axis]), windows, {axis});
+    at = b.mul(at, b.broadcastTo(scalarOf(b, step, index), windows));
+    places = places ? b.add(places, at) : at;
+  };
+  for (int64_t i = axes; i-- > 0;) {
+    add(i, b.addDims(tapStep, b.mulDims(pixelStep, b.dim(dilations[i]))));
+    add(axes + i, b.mulDims(pixelStep, b.dim(strides[i])));
+    tapStep = b.mulDims(tapStep, kernel[i]);
+    pixelStep = b.mulDims(pixelStep, have[i + 2]);
+  }
+  Value shifted = b.take(planes, places, 2);
+  return b.reduce(prim::ReduceKind::sum, shifted, axesFrom(2, 2 + axes), false);
 }
 
 /// The same where each group has one channel and one filter: nothing is worth a matrix.
@@ -163,10 +265,17 @@ Value tcc::openConv(PrimBuilder &b, const OpenConv &o, Type elementType, const C
     x = surrounded(b, o.x, low, high, gaps);
     strides.assign(axes, 1);
   }
-  x = windows(b, x, kernel, strides, o.dilations);
-  Value y = b.known(channels) == 1 && b.known(filters) == 1
-                ? channelByChannel(b, x, o.groups, w, elementType)
-                : groupByGroup(b, x, o.groups, w, elementType);
+  bool isFilterEach = b.known(channels) == 1 && b.known(filters) == 1;
+  auto taken = [&] { return windows(b, x, kernel, strides, o.dilations); };
+  Value y;
+  if (isFilterEach && hasKnownTaps(b, w))
+    y = tapByTap(b, x, o.groups, w, strides, o.dilations, elementType);
+  else if (isFilterEach)
+    y = channelByChannel(b, taken(), o.groups, w, elementType);
+  else if (hasFewFilters(b, w, strides, elementType))
+    y = shiftedPlanes(b, x, o.groups, w, strides, o.dilations, elementType);
+  else
+    y = groupByGroup(b, taken(), o.groups, w, elementType);
   if (end.bias) {
     requireSame(b, b.dim(end.bias, 0), b.dim(y, 1), "the bias and the filters");
     y = b.add(y, alongAxis(b, end.bias, 1, b.rank(y)));

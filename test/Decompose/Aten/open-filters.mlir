@@ -25,6 +25,38 @@ func.func @template(%x: tensor<4x?xf32>, %w: tensor<4x1x?xf32>) -> tensor<4x?xf3
   return %0 : tensor<4x?xf32>
 }
 
+// A known window of one channel is what lies under each of its taps.
+// CHECK-LABEL: func @tap_by_tap
+// CHECK-NOT: prim.take
+// CHECK: prim.assert %{{.*}}, "the channels of operand and weight: extents of the operands differ"
+// CHECK: prim.slice {{.*}} starts [0, 0, 0]() steps [1, 1, 2] {{.*}} -> tensor<1x?x4xf32>
+// CHECK: prim.mul
+// CHECK: prim.slice {{.*}} starts [0, 0, 1]() steps [1, 1, 2] {{.*}} -> tensor<1x?x4xf32>
+// CHECK: prim.mul
+// CHECK: prim.add
+// CHECK-NOT: prim.reduce
+func.func @tap_by_tap(%x: tensor<1x?x9xf32>, %w: tensor<?x1x2xf32>) -> tensor<1x?x4xf32> {
+  %g = graph.node "aten" "sym_size.int"(%w) {attrs = {self = #graph.operand<0>, dim = 0}} : (tensor<?x1x2xf32>) -> tensor<i64>
+  %0 = graph.node "aten" "conv1d.default"(%x, %w, %g) {attrs = {input = #graph.operand<0>, weight = #graph.operand<1>, groups = #graph.operand<2>, stride = [2]}} : (tensor<1x?x9xf32>, tensor<?x1x2xf32>, tensor<i64>) -> tensor<1x?x4xf32>
+  return %0 : tensor<1x?x4xf32>
+}
+
+// Few filters multiply the pixels once for all taps; half as many as channels are few, and planes of 16 bits would be rounded.
+// CHECK-LABEL: func @few
+// CHECK: prim.dot {{.*}} -> tensor<2x1x?x9xf32>
+// CHECK: prim.take {{.*}} axis 2 : (tensor<2x1x?xf32>, tensor<?x?xi64>) -> tensor<2x1x?x?xf32>
+// CHECK: prim.reduce sum {{.*}} [2]
+// CHECK: prim.take {{.*}} -> tensor<2x2x?x?xf32>
+// CHECK: prim.dot
+// CHECK: prim.take {{.*}} -> tensor<2x2x?x?xbf16>
+// CHECK: prim.dot
+func.func @few(%x: tensor<2x2x9xf32>, %w: tensor<1x2x?xf32>, %v: tensor<2x2x?xf32>, %y: tensor<2x2x9xbf16>, %u: tensor<1x2x?xbf16>) -> (tensor<2x1x?xf32>, tensor<2x2x?xf32>, tensor<2x1x?xbf16>) {
+  %0 = graph.node "aten" "conv1d.default"(%x, %w) {attrs = {input = #graph.operand<0>, weight = #graph.operand<1>}} : (tensor<2x2x9xf32>, tensor<1x2x?xf32>) -> tensor<2x1x?xf32>
+  %1 = graph.node "aten" "conv1d.default"(%x, %v) {attrs = {input = #graph.operand<0>, weight = #graph.operand<1>}} : (tensor<2x2x9xf32>, tensor<2x2x?xf32>) -> tensor<2x2x?xf32>
+  %2 = graph.node "aten" "conv1d.default"(%y, %u) {attrs = {input = #graph.operand<0>, weight = #graph.operand<1>}} : (tensor<2x2x9xbf16>, tensor<1x2x?xbf16>) -> tensor<2x1x?xbf16>
+  return %0, %1, %2 : tensor<2x1x?xf32>, tensor<2x2x?xf32>, tensor<2x1x?xbf16>
+}
+
 // CHECK-LABEL: func @turned
 // CHECK: prim.reverse
 // CHECK: prim.pad %arg0
