@@ -149,3 +149,19 @@ func.func @rows(%x: tensor<?x1024xf32> {graph.name = "x"}, %y: tensor<16x?x1024x
   } -> tensor<256xf32>
   return %u, %v, %w : tensor<1024xf32>, tensor<16x1024xf32>, tensor<256xf32>
 }
+
+// -----
+
+// An element that all points share, which names an axis, tells none of the open ones apart.
+// CHECK-LABEL: @one_element
+// CHECK: {schedule = #cpu.loop_schedule<{{.*}}joined_axes = 3>}
+func.func @one_element(%x: tensor<9x2x?xf16> {graph.name = "x"}, %y: tensor<1xf16> {graph.name = "y"}) -> (tensor<9x2x?xf16> {graph.name = "z"}) {
+  %n = prim.dim %x, 2 : tensor<9x2x?xf16>
+  %z = kernel.launch loop "add" ins(%x, %y, %n : tensor<9x2x?xf16>, tensor<1xf16>, index) sizes(%n) {
+  ^bb0(%a: tensor<9x2x?xf16>, %b: tensor<1xf16>, %c: index):
+    %0 = prim.broadcast %b axes [2] sizes(%c) : (tensor<1xf16>) -> tensor<9x2x?xf16>
+    %1 = prim.add %a, %0 : (tensor<9x2x?xf16>, tensor<9x2x?xf16>) -> tensor<9x2x?xf16>
+    kernel.yield %1 : tensor<9x2x?xf16>
+  } -> tensor<9x2x?xf16>
+  return %z : tensor<9x2x?xf16>
+}

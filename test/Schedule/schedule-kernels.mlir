@@ -1034,3 +1034,26 @@ func.func @short_pieces(%x: tensor<64x17x7xf32>, %y: tensor<64x1x7xf32>, %z: ten
   } -> tensor<64x23x7xf32>
   return
 }
+
+// What is one element, however many axes it names, tells no axes apart; two elements do.
+// CHECK-LABEL: @one_element
+// CHECK: prim.reshape %{{.+}} sizes() : (tensor<1x1xf32>) -> tensor<f32>
+// CHECK-NEXT: prim.broadcast %{{.+}} axes [] sizes() : (tensor<f32>) -> tensor<4704xf32>
+// CHECK: -> tensor<4704xf32>
+// CHECK: prim.broadcast %{{.+}} axes [2, 3] sizes() : (tensor<2x1xf32>) -> tensor<48x7x2x7xf32>
+// CHECK: -> tensor<48x7x2x7xf32>
+func.func @one_element(%x: tensor<48x7x2x7xf32>, %y: tensor<1x1xf32>, %z: tensor<2x1xf32>) {
+  %0 = kernel.launch loop "mul" ins(%x, %y : tensor<48x7x2x7xf32>, tensor<1x1xf32>) sizes() {
+  ^bb0(%a: tensor<48x7x2x7xf32>, %b: tensor<1x1xf32>):
+    %c = prim.broadcast %b axes [2, 3] sizes() : (tensor<1x1xf32>) -> tensor<48x7x2x7xf32>
+    %d = prim.mul %a, %c : (tensor<48x7x2x7xf32>, tensor<48x7x2x7xf32>) -> tensor<48x7x2x7xf32>
+    kernel.yield %d : tensor<48x7x2x7xf32>
+  } -> tensor<48x7x2x7xf32>
+  %1 = kernel.launch loop "mul" ins(%x, %z : tensor<48x7x2x7xf32>, tensor<2x1xf32>) sizes() {
+  ^bb0(%a: tensor<48x7x2x7xf32>, %b: tensor<2x1xf32>):
+    %c = prim.broadcast %b axes [2, 3] sizes() : (tensor<2x1xf32>) -> tensor<48x7x2x7xf32>
+    %d = prim.mul %a, %c : (tensor<48x7x2x7xf32>, tensor<48x7x2x7xf32>) -> tensor<48x7x2x7xf32>
+    kernel.yield %d : tensor<48x7x2x7xf32>
+  } -> tensor<48x7x2x7xf32>
+  return
+}

@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from opcases import BF16, size_name
-from widecases import wide
+from opcases import BF16, F16, F32, size_name
+from widecases import NAMES, wide
 
 ROWS, BATCH = {0: "rows"}, {0: "batch"}
 
@@ -134,6 +134,8 @@ def moves():
             opened(f"point/{what}/rows/{size_name(m, n)}", f, (m, n), axes=[ROWS])
             opened(f"point/{what}/all/{size_name(m, n)}", f, (m, n), axes=[{0: "rows", 1: "columns"}])
     opened("point/bias/512x768", lambda x, y: x + y, (512, 768), (768,), axes=[ROWS, {}])
+    for dtype in (F32, F16):
+        opened(f"point/one/77x768x2x8/{NAMES[dtype]}", lambda x, y: x + y, (77, 768, 2, 8, dtype), (1, dtype), axes=[{3: "columns"}, {}])
     opened("point/scale/512x768", lambda x, y: x * y, (512, 768), (512, 1), axes=[ROWS, ROWS])
     for what, f in (("0", lambda x, y: torch.cat([x, y])), ("1", lambda x, y: torch.cat([x, y], 1)), ("2", lambda x, y: torch.cat([x, y], 2))):
         opened(f"cat/{what}/32x64x96", f, (32, 64, 96), (32, 64, 96), axes=[BATCH, BATCH] if what != "0" else [{1: "rows"}] * 2)

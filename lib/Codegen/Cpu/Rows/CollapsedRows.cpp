@@ -32,15 +32,14 @@ using namespace tcc;
 using codegen::Move, codegen::moves;
 
 namespace {
-
 class Collapse {
 public:
-  explicit Collapse(kernel::LaunchOp launch)
-      : launch(launch), rows(launch.getRows().value_or(0)), first(rows) {
+  explicit Collapse(kernel::LaunchOp launch) : launch(launch), rows(launch.getRows().value_or(0)) {
     Type all = launch.getResultTypes().front();
     if (isRows())
       all = (*launch.getBody().front().getOps<prim::ReduceOp>().begin()).getX().getType();
     shape.assign(cast<RankedTensorType>(all).getShape());
+    first = rows;
   }
   /// Of the last `joined` axes, of which `applies` says that they may be one.
   Collapse(kernel::LaunchOp launch, unsigned joined) : Collapse(launch) {
@@ -61,16 +60,15 @@ public:
   Type collapsed(Value v);
   /// Of the axis that those from the first on become.
   int64_t length() const {
-    int64_t product = 1;
-    for (int64_t d : ArrayRef(shape).drop_front(first))
-      product = ShapedType::isDynamic(d) || ShapedType::isDynamic(product) ? ShapedType::kDynamic
-                                                                           : product * d;
-    return product;
+    auto inner = ArrayRef(shape).drop_front(first);
+    return ShapedType::isDynamicShape(inner) ? ShapedType::kDynamic
+                                             : ShapedType::getNumElements(inner);
   }
   bool isOpen() const { return ShapedType::isDynamic(length()); }
   /// Whether `v` has all of the axes that become one.
   bool isFull(Value v) { return formOf(v) == Form::Full; }
   size_t joined() const { return shape.size() - first; }
+  SmallVector<Value> joinedSizes(RankedTensorType type, ValueRange sizes, Value openLength);
 
 private:
   /// The axes from the first on, each of one element, or another shape, in which they do not occur.
@@ -89,10 +87,6 @@ private:
   bool keepsExtents(Value x, Value result);
   bool isLineSize(prim::DimOp dim);
 
-public:
-  SmallVector<Value> joinedSizes(RankedTensorType type, ValueRange sizes, Value openLength);
-
-private:
   kernel::LaunchOp launch;
   size_t rows, first; ///< axes before those of a row, and before those that become one
   SmallVector<int64_t> shape;
@@ -122,6 +116,11 @@ Type Collapse::collapsed(Value v) {
   return type.clone(own);
 }
 
+/// What is spread over all points may name fewer axes than become one, each of one element.
+static bool isOneElement(Value x) {
+  return llvm::all_of(tensorType(x).getShape(), [](int64_t d) { return d == 1; });
+}
+
 /// Whether a broadcast keeps the axes together, or does not see them.
 bool Collapse::applies(prim::BroadcastOp op) {
   int64_t before = op.getType().getRank() - static_cast<int64_t>(shape.size() - first);
@@ -131,7 +130,7 @@ bool Collapse::applies(prim::BroadcastOp op) {
   if (isOpen() && isFull(op.getX()) && !keepsExtents(op.getX(), op.getResult()))
     return false;
   if (formOf(op.getX()) == Form::Other)
-    return isPeriodic(op) ||
+    return isPeriodic(op) || isOneElement(op.getX()) ||
            llvm::all_of(op.getAxes(), [&](int64_t axis) { return axis < before; });
   auto inner = llvm::seq<int64_t>(before, op.getType().getRank());
   return llvm::equal(op.getAxes().take_back(shape.size() - first), inner);
@@ -261,10 +260,8 @@ bool Collapse::applies(bool periods) {
 }
 
 void Collapse::apply(Value openLength) {
-  Builder b(launch.getContext());
-  // Types say what form a value has: they change when nobody asks any more.
-  SmallVector<std::pair<Value, Type>> types;
-  SmallVector<prim::BroadcastOp> periodic;
+  SmallVector<std::pair<Value, Type>> types; // which say a value's form: they change at the end
+  SmallVector<prim::BroadcastOp> periodic, ofOne;
   SmallVector<Operation *> kept; // whose line is that of their operand
   Block &body = launch.getBody().front();
   for (Value v : body.getArguments())
@@ -281,26 +278,26 @@ void Collapse::apply(Value openLength) {
     if (isa<prim::BroadcastOp, prim::ReshapeOp>(op) && isOpen() && isFull(op.getOperand(0)) &&
         isFull(op.getResult(0)))
       kept.push_back(&op);
-    if (auto broadcast = dyn_cast<prim::BroadcastOp>(op);
-        broadcast && formOf(broadcast.getX()) != Form::Other)
-      broadcast.setAxes(llvm::to_vector(broadcast.getAxes().drop_back(shape.size() - first - 1)));
-    if (auto broadcast = dyn_cast<prim::BroadcastOp>(op);
-        broadcast && isOpen() && isFull(broadcast.getResult()))
-      broadcast.getSizesMutable().assign(
-          joinedSizes(broadcast.getType(), broadcast.getSizes(), openLength));
-    else if (auto reshape = dyn_cast<prim::ReshapeOp>(op);
-             reshape && isOpen() && isFull(reshape.getResult()))
+    if (auto broadcast = dyn_cast<prim::BroadcastOp>(op)) {
+      if (formOf(broadcast.getX()) != Form::Other)
+        broadcast.setAxes(llvm::to_vector(broadcast.getAxes().drop_back(joined() - 1)));
+      else if (formOf(broadcast.getResult()) != Form::Other && isOneElement(broadcast.getX()))
+        ofOne.push_back(broadcast);
+      if (isOpen() && isFull(broadcast.getResult()))
+        broadcast.getSizesMutable().assign(
+            joinedSizes(broadcast.getType(), broadcast.getSizes(), openLength));
+    }
+    if (auto reshape = dyn_cast<prim::ReshapeOp>(op);
+        reshape && isOpen() && isFull(reshape.getResult()))
       reshape.getSizesMutable().assign(
           joinedSizes(reshape.getType(), reshape.getSizes(), openLength));
     else if (auto transpose = dyn_cast<prim::TransposeOp>(op);
              transpose && formOf(transpose.getX()) != Form::Other)
-      transpose.setPermutation(
-          llvm::to_vector(transpose.getPermutation().drop_back(shape.size() - first - 1)));
+      transpose.setPermutation(llvm::to_vector(transpose.getPermutation().drop_back(joined() - 1)));
     else if (auto slice = dyn_cast<prim::SliceOp>(op);
              slice && formOf(slice.getX()) != Form::Other) {
-      slice.setSteps(llvm::to_vector(slice.getSteps().drop_back(shape.size() - first - 1)));
-      slice.setStaticStarts(
-          llvm::to_vector(slice.getStaticStarts().drop_back(shape.size() - first - 1)));
+      slice.setSteps(llvm::to_vector(slice.getSteps().drop_back(joined() - 1)));
+      slice.setStaticStarts(llvm::to_vector(slice.getStaticStarts().drop_back(joined() - 1)));
     } else if (auto constant = dyn_cast<prim::ConstantOp>(op);
                constant && formOf(constant.getResult()) != Form::Other)
       constant.setValueAttr(cast<DenseElementsAttr>(constant.getElements())
@@ -317,11 +314,18 @@ void Collapse::apply(Value openLength) {
   }
   for (auto [value, type] : types)
     value.setType(type);
+  for (prim::BroadcastOp op : ofOne) {
+    int64_t to = op.getType().getRank(), from = tensorType(op.getX()).getRank();
+    inside.setInsertionPoint(op);
+    if (auto scalar = RankedTensorType::get({}, op.getType().getElementType()); from > to)
+      op.setOperand(0, prim::ReshapeOp::create(inside, op.getLoc(), scalar, op.getX(), {}));
+    op.setAxes(llvm::to_vector(llvm::seq<int64_t>(from > to ? to : to - from, to)));
+  }
   for (Operation *op : kept) {
     Value x = op->getOperand(0);
     inside.setInsertionPoint(op);
-    OpFoldResult line = prim::dimOf(inside, op->getLoc(), x, tensorType(x).getRank() - 1);
-    op->setOperand(op->getNumOperands() - 1, cast<Value>(line));
+    auto line = cast<Value>(prim::dimOf(inside, op->getLoc(), x, tensorType(x).getRank() - 1));
+    op->setOperand(op->getNumOperands() - 1, line);
   }
   for (auto dim : llvm::make_early_inc_range(body.getOps<prim::DimOp>()))
     if (dim->use_empty())
@@ -347,6 +351,14 @@ void tcc::codegen::collapseRows(kernel::LaunchOp launch) {
     collapse.apply();
 }
 
+/// The first argument that has all axes that are one.
+static Value fullArgument(kernel::LaunchOp launch, Collapse &collapse) {
+  for (Value v : launch.getBody().getArguments())
+    if (isa<RankedTensorType>(v.getType()) && collapse.isFull(v))
+      return v;
+  return {};
+}
+
 /// Makes one axis of those that `collapse` found, and reshapes around the launch what it reads and
 /// gives. Where a run knows how long that axis is, the launch takes its length, of an operand that
 /// has all of it, and no result has it: results of a product of extents would share no memory with
@@ -357,12 +369,10 @@ static void joinAxes(kernel::LaunchOp launch, Collapse &collapse) {
   Block &body = launch.getBody().front();
   Value length, inside;
   if (collapse.isOpen()) {
-    auto *full = llvm::find_if(body.getArguments(), [&](Value v) {
-      return isa<RankedTensorType>(v.getType()) && collapse.isFull(v);
-    });
-    if (full == body.getArguments().end())
+    auto full = cast_or_null<BlockArgument>(fullArgument(launch, collapse));
+    if (!full)
       return;
-    Value operand = launch.getInputs()[full->getArgNumber()];
+    Value operand = launch.getInputs()[full.getArgNumber()];
     int64_t rank = tensorType(operand).getRank();
     for (int64_t axis = rank - int64_t(collapse.joined()); axis < rank; ++axis) {
       Value extent = getValueOrCreateConstantIndexOp(b, loc, prim::dimOf(b, loc, operand, axis));
@@ -432,14 +442,6 @@ void tcc::codegen::joinLines(kernel::LaunchOp launch) {
 //===----------------------------------------------------------------------===//
 // Axes that only a run knows, inside of a kernel
 //===----------------------------------------------------------------------===//
-
-/// The first argument that has all axes that are one.
-static Value fullArgument(kernel::LaunchOp launch, Collapse &collapse) {
-  for (Value v : launch.getBody().getArguments())
-    if (isa<RankedTensorType>(v.getType()) && collapse.isFull(v))
-      return v;
-  return {};
-}
 
 codegen::JoinedAxes tcc::codegen::joinedAxes(kernel::LaunchOp launch) {
   auto isPlain = [](Type type) {
