@@ -13,7 +13,7 @@ STORED = (F32, F64, F16, BF16, I64, I8, BOOL)
 
 
 def label(shape, *rest):
-    return "/".join(["x".join(map(str, shape)), *map(str, rest)])
+    return "/".join(["x".join(NAMES.get(extent, str(extent)) for extent in shape), *map(str, rest)])
 
 
 def permutations():
@@ -184,6 +184,11 @@ def scans():
         wide(f"softmax/{label(shape, axis)}", lambda x, a=axis: F.softmax(x, a), shape)
         wide(f"log_softmax/{label(shape, axis)}", lambda x, a=axis: F.log_softmax(x, a), shape)
         wide(f"logsumexp/{label(shape, axis)}", lambda x, a=axis: x.logsumexp(a), shape)
+    for shape, axis in (((8, 21, 256, 256), 1), ((2, 150, 256, 256), 1), ((64, 64, 1024), 1), ((33, 65536), 0), ((32, 100, 333, F64), 1)):
+        wide(f"columns/softmax/{label(shape, axis)}", lambda x, a=axis: F.softmax(x, a), shape)
+        wide(f"columns/log_softmax/{label(shape, axis)}", lambda x, a=axis: F.log_softmax(x, a), shape)
+        wide(f"columns/logsumexp/{label(shape, axis)}", lambda x, a=axis: x.logsumexp(a), shape)
+    wide("columns/norm/8x96x56x56", lambda x: (x - x.mean(1, True)) * (x.var(1, keepdim=True) + 1e-5).rsqrt(), (8, 96, 56, 56))
     for n in (1, 7, 77, 197, 999, 5000):
         wide(f"softmax/rows{n}", lambda x: F.softmax(x, 1), (max(8, 400000 // n), n))
         wide(f"layer_norm/rows{n}", lambda x, n=n: F.layer_norm(x, (n,)), (max(8, 400000 // n), n))

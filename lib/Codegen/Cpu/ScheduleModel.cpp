@@ -13,8 +13,10 @@
 #include "Loops/PastCaches.h"
 #include "Products/ProductSpec.h"
 #include "Rows/CollapsedRows.h"
+#include "Rows/ColumnBlocks.h"
 #include "Rows/ShortRows.h"
 #include "SpecialKernel.h"
+#include "tcc/Dialect/Cpu/ColumnBlocks.h"
 #include "tcc/Dialect/Cpu/NarrowLines.h"
 #include "tcc/Dialect/Kernel/SpecialOperator.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
@@ -78,10 +80,12 @@ static SmallVector<kernel::Schedule> rowSchedules(kernel::LaunchOp launch, const
   ArrayRef<int64_t> shape = tensorType(first.getX()).getShape();
   if (narrowLinesOf(first))
     return {cpu::RowScheduleAttr::get(launch.getContext(), vectorLanes(body, cpu), grain, kept,
-                                      /*across=*/false, /*past_caches=*/false)};
+                                      /*across=*/false, /*past_caches=*/false, /*columns=*/0)};
+  if (cpu::RowScheduleAttr columns = columnSchedule(launch, vectorLanes(body, cpu), cpu))
+    return {columns};
   if (unsigned lanes = lanesOfShortRows(launch, cpu); lanes > 1)
     return {cpu::RowScheduleAttr::get(launch.getContext(), lanes, lanes * grain, kept,
-                                      /*across=*/true, /*past_caches=*/false)};
+                                      /*across=*/true, /*past_caches=*/false, /*columns=*/0)};
   // Steps of a long reduction wait for the one before, unless there are several registers of
   // lanes; what takes many instructions has them in flight by itself.
   bool costly = llvm::any_of(body, [&](Operation &op) {
@@ -93,7 +97,8 @@ static SmallVector<kernel::Schedule> rowSchedules(kernel::LaunchOp launch, const
   if (ShapedType::isDynamic(extent) || extent >= turns * registers * most)
     most *= registers;
   return {cpu::RowScheduleAttr::get(launch.getContext(), lanesFor(most, extent), grain, kept,
-                                    /*across=*/false, rowsOutgrowCaches(launch, kept, cpu))};
+                                    /*across=*/false, rowsOutgrowCaches(launch, kept, cpu),
+                                    /*columns=*/0)};
 }
 
 /// Elements of a tensor, as far as they are known, and one at least.
@@ -270,7 +275,7 @@ void codegen::CpuScheduleModel::reshape(kernel::LaunchOp launch) const {
   if (launch.getKind() == kernel::KernelKind::Special)
     joinLines(launch);
   if (launch.getKind() == kernel::KernelKind::Row)
-    joinOpenRows(launch);
+    joinRows(launch);
   if (launch.getKind() != kernel::KernelKind::Loop)
     return;
   reshapeLate(launch);
@@ -313,7 +318,7 @@ bool CpuScheduleModel::storesTransposed(Operation *product, Type stored) const {
 
 bool codegen::CpuScheduleModel::reducesAboveLines(Operation *op) const {
   auto reduce = dyn_cast<prim::ReduceOp>(op);
-  return reduce && narrowLinesOf(reduce);
+  return reduce && (narrowLinesOf(reduce) || rereadsColumns(reduce));
 }
 
 SmallVector<kernel::Schedule> codegen::CpuScheduleModel::candidates(kernel::LaunchOp launch,

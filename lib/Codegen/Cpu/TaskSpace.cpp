@@ -7,6 +7,7 @@
 #include "Attention/AttentionSpec.h"
 #include "Convolutions/PlaneConv.h"
 #include "LaunchSchedules.h"
+#include "Rows/ColumnBlocks.h"
 #include "SpecialKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -84,6 +85,8 @@ static TaskSpace loopTasks(HostIndex h, cpu::LoopScheduleAttr schedule,
 
 static TaskSpace rowTasks(HostIndex h, kernel::LaunchOp launch, cpu::RowScheduleAttr schedule,
                           ArrayRef<OpFoldResult> dims) {
+  if (schedule.getColumns())
+    return {h.constant(columnBlocks(launch, schedule)), h.constant(schedule.getGrain())};
   OpFoldResult tasks = h.constant(1);
   for (OpFoldResult d : dims.take_front(*launch.getRows()))
     tasks = h.mul(tasks, d);

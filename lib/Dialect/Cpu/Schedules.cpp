@@ -49,9 +49,13 @@ LogicalResult LoopScheduleAttr::verify(EmitError emitError, int64_t lanes, int64
 }
 
 LogicalResult RowScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t grain,
-                                      int64_t kept, bool, bool) {
-  return verifySizes(emitError,
-                     {{"lanes", lanes, 1, kMostWrittenOut}, {"grain", grain}, {"kept", kept, 0}});
+                                      int64_t kept, bool across, bool, int64_t columns) {
+  if (across && columns)
+    return emitError() << "lanes lie across rows, or along columns";
+  return verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut},
+                                 {"grain", grain},
+                                 {"kept", kept, 0},
+                                 {"columns", columns, 0}});
 }
 
 LogicalResult ContractionScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t vectors,
@@ -234,6 +238,10 @@ LogicalResult RowScheduleAttr::verifyLaunch(Operation *op) const {
   auto launch = cast<LaunchOp>(op);
   if (failed(verifyKind(launch, getMnemonic(), {KernelKind::Row})))
     return failure();
+  for (auto reduce : launch.getBody().front().getOps<prim::ReduceOp>())
+    if (RankedTensorType type = tensorType(reduce.getX());
+        getColumns() && (reduce.getAxes().back() + 1 == type.getRank() || !type.hasStaticShape()))
+      return launch.emitOpError("has no columns of known extents beside what it reduces");
   if (!getAcross())
     return success();
   for (auto reduce : launch.getBody().front().getOps<prim::ReduceOp>())

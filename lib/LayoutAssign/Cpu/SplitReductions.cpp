@@ -32,6 +32,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "tcc/Analysis/OpenExtents.h"
+#include "tcc/Dialect/Cpu/ColumnBlocks.h"
 #include "tcc/Dialect/Cpu/NarrowLines.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "tcc/Dialect/Prim/Shares.h"
@@ -390,7 +391,7 @@ static std::optional<Cut> cutOf(prim::ReduceOp op, std::optional<Rest> &rest) {
   bool trailing = axes.front() == rank - static_cast<int64_t>(axes.size());
   if (!trailing && axes.back() == rank - 1)
     return cutBetween(op);
-  if (narrowLinesOf(op))
+  if (narrowLinesOf(op) || rereadsColumns(op))
     return std::nullopt; // a row kernel does them
   if (auto cut = trailing ? std::nullopt : cutNarrow(op, rest); cut || rest)
     return cut;

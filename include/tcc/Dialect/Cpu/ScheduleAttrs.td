@@ -54,11 +54,13 @@ def Cpu_RowScheduleAttr : Cpu_ScheduleAttr<"RowSchedule", "row_schedule"> {
     Lanes lie along the last axis. What is costly to compute and read by several loops over
     a row is kept on the stack where a row has at most `kept` elements. `grain` rows are
     worth a thread. With `across` the lanes are as many rows, whose elements are done one place
-    after the other. `past_caches` is as in a loop_schedule.
+    after the other. `past_caches` is as in a loop_schedule. Of rows that are reduced along axes
+    before their last ones a task is a block of `columns` points of the last axis, if that is given.
   }];
   let parameters = (ins "int64_t":$lanes, "int64_t":$grain, "int64_t":$kept,
                         DefaultValuedParameter<"bool", "false">:$across,
-                        DefaultValuedParameter<"bool", "false">:$past_caches);
+                        DefaultValuedParameter<"bool", "false">:$past_caches,
+                        DefaultValuedParameter<"int64_t", "0">:$columns);
 }
 
 def Cpu_ContractionScheduleAttr : Cpu_ScheduleAttr<"ContractionSchedule", "contraction_schedule"> {

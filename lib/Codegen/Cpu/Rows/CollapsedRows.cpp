@@ -9,10 +9,9 @@
 // What is the same for each line (a bias of seven columns) has a period along lines that are one.
 // Of lines of a few elements it is seen so: its broadcast is reshaped (PeriodicLines.cpp).
 //
-// Rows change when their code is made. A loop's schedule counts points of its shape, so that a
-// launch with short lines changes before it has one, and what it reads and gives is reshaped around
-// it. So it is where a run knows how long the axis is, also of rows: the launch is given its
-// length.
+// Rows change when their code is made. Schedules count points of a loop's shape, or a row's
+// columns, and of an open axis the launch is given the length: such a launch changes before it has
+// one, and what it reads and gives is reshaped around it.
 //
 //===----------------------------------------------------------------------===//
 #include "CollapsedRows.h"
@@ -22,6 +21,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "tcc/Codegen/Common/LineKernel.h"
+#include "tcc/Dialect/Cpu/ColumnBlocks.h"
 #include "tcc/Dialect/Kernel/SpecialOperator.h"
 #include "tcc/Dialect/Prim/DimTraces.h"
 #include "tcc/Dialect/Prim/Prim.h"
@@ -36,8 +36,12 @@ class Collapse {
 public:
   explicit Collapse(kernel::LaunchOp launch) : launch(launch), rows(launch.getRows().value_or(0)) {
     Type all = launch.getResultTypes().front();
-    if (isRows())
-      all = (*launch.getBody().front().getOps<prim::ReduceOp>().begin()).getX().getType();
+    if (launch.getKind() == kernel::KernelKind::Row) {
+      auto reduce = *launch.getBody().front().getOps<prim::ReduceOp>().begin();
+      all = reduce.getX().getType();
+      if ((columns = reducesColumns(reduce)))
+        rows = reduce.getAxes().back() + 1;
+    }
     shape.assign(cast<RankedTensorType>(all).getShape());
     first = rows;
   }
@@ -45,7 +49,7 @@ public:
   Collapse(kernel::LaunchOp launch, unsigned joined) : Collapse(launch) {
     first = shape.size() - joined;
   }
-  bool isRows() { return launch.getKind() == kernel::KernelKind::Row; }
+  bool isRows() { return launch.getKind() == kernel::KernelKind::Row && !columns; }
   int64_t lineLength() const { return shape.empty() ? 1 : shape.back(); }
   /// Whether any axes are one, the most possible from here on. `periods`: also where something is
   /// the same for each of their lines.
@@ -92,6 +96,7 @@ private:
   SmallVector<int64_t> shape;
   bool periods = false; ///< a broadcast along lines may be seen as one line
   bool inside = false;  ///< nobody else sees the results' shape
+  bool columns = false; ///< rows are reduced along axes before those
 };
 
 } // namespace
@@ -215,7 +220,7 @@ bool Collapse::applies(Operation *op) {
            (isOpen() && isLineSize(dim));
   // Equal types are equal extents where points are computed, repeated and summed up.
   auto reshape = dyn_cast<prim::ReshapeOp>(op);
-  if (reshape && isOpen() && keepsLast(reshape))
+  if (reshape && (isOpen() || columns) && keepsLast(reshape))
     return true;
   if (hasOpenPoints() && isOpen() && !moves(op, Move::Repeat, Move::Constant) &&
       !isa<prim::FromElementsOp, prim::ReduceOp>(op))
@@ -427,8 +432,9 @@ void tcc::codegen::joinShortLines(kernel::LaunchOp launch) {
   joinAxes(launch, collapse);
 }
 
-void tcc::codegen::joinOpenRows(kernel::LaunchOp launch) {
-  if (Collapse collapse(launch); collapse.applies() && collapse.isOpen())
+void tcc::codegen::joinRows(kernel::LaunchOp launch) {
+  Collapse collapse(launch);
+  if (collapse.applies() && (collapse.isOpen() || !collapse.isRows()))
     joinAxes(launch, collapse);
 }
 

@@ -15,9 +15,9 @@ std::optional<int64_t> collapsedLength(kernel::LaunchOp launch);
 /// Makes one axis of those. The elements of all arguments and results stay where they are.
 void collapseRows(kernel::LaunchOp launch);
 
-/// The same before `launch` has a schedule, where only a run knows how long that axis is. What it
-/// reads and gives is reshaped around it.
-void joinOpenRows(kernel::LaunchOp launch);
+/// The same before `launch` has a schedule, where only a run knows how long that axis is, or of
+/// those behind the axes that are reduced. What it reads and gives is reshaped around it.
+void joinRows(kernel::LaunchOp launch);
 
 /// Makes one axis of the last axes of `launch`, of kind loop, that nothing in it tells apart, where
 /// its lines are short or end in a part of a vector: the next one begins within it. What it reads

@@ -18,13 +18,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "../Loops/PastCaches.h"
+#include "ColumnBlocks.h"
+#include "KeptPlace.h"
 #include "RowLanes.h"
 #include "RowsAhead.h"
 #include "ShortRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "tcc/Analysis/InPlace.h"
 #include "tcc/Codegen/Common/RowStages.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "llvm/ADT/SetVector.h"
@@ -39,8 +40,7 @@ namespace {
 class RowEmitter {
 public:
   RowEmitter(KernelFrame &f, cpu::RowScheduleAttr schedule)
-      : f(f), schedule(schedule), rows(*f.launch.getRows()), lanes(schedule.getLanes()),
-        overwritable(overwritableInputs(f.launch)) {}
+      : f(f), schedule(schedule), rows(*f.launch.getRows()), lanes(schedule.getLanes()) {}
   bool run(bool pastCaches);
 
 private:
@@ -51,8 +51,6 @@ private:
   };
   void planCache();
   Memory stackRow(int64_t length);
-  std::optional<unsigned> resultFor(Operation *op);
-  bool leavesPlace(Value value, Operation *kept, bool moved = false);
   ArrayRef<Coord> placeIn(const Kept &kept, ArrayRef<Coord> at) {
     return kept.wholeSpace ? at : at.drop_front(rows);
   }
@@ -77,7 +75,6 @@ private:
   KernelFrame &f;
   cpu::RowScheduleAttr schedule;
   unsigned rows, lanes;
-  SmallVector<unsigned> overwritable; ///< inputs that the result may lie over
   std::vector<RowStage> stages;
   std::optional<RowsAhead> ahead;
   SmallVector<Value> extents;         ///< of the whole space
@@ -99,41 +96,6 @@ Memory RowEmitter::stackRow(int64_t length) {
   return row;
 }
 
-/// Whether computing `value` at a point, with `kept` known, reads neither an operand that the
-/// result may lie over nor `kept` at another point; `moved`: `value` is read at another one.
-bool RowEmitter::leavesPlace(Value value, Operation *kept, bool moved) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return !llvm::is_contained(overwritable, cast<BlockArgument>(value).getArgNumber());
-  if (op == kept)
-    return !moved;
-  if (isa<prim::ReduceOp>(op))
-    return true;
-  moved |= !prim::isElementwise(op);
-  return llvm::all_of(op->getOperands(), [&](Value v) { return leavesPlace(v, kept, moved); });
-}
-
-/// The result where the value of `op` can lie from the loop that computes it on: the one that it
-/// is, or the only one, which is made of it.
-std::optional<unsigned> RowEmitter::resultFor(Operation *op) {
-  Value value = op->getResult(0);
-  ValueRange results = f.yield().getValues();
-  unsigned place = llvm::find(results, value) - results.begin();
-  bool isResult = place < results.size();
-  if (extents.size() == rows ||
-      (!isResult && (results.size() != 1 || results[0].getType() != value.getType())))
-    return std::nullopt;
-  bool computed = false;
-  for (const RowStage &stage : stages) {
-    computed |= llvm::any_of(stage, [&](prim::ReduceOp r) { return dependsOn(r.getX(), {op}); });
-    if (computed && !llvm::all_of(stage, [&](auto r) { return leavesPlace(r.getX(), op); }))
-      return std::nullopt;
-  }
-  if (!computed || !llvm::all_of(results, [&](Value result) { return leavesPlace(result, op); }))
-    return std::nullopt;
-  return isResult ? place : 0;
-}
-
 /// Values of the whole space that are expensive and read by two loops, at their own points.
 void RowEmitter::planCache() {
   auto full = tensorType(fullValue);
@@ -151,8 +113,9 @@ void RowEmitter::planCache() {
       continue;
     Value value = op.getResult(0);
     bool isResult = llvm::is_contained(f.yield().getValues(), value);
-    std::optional<unsigned> place =
-        isResult || !onStack ? resultFor(&op) : std::optional<unsigned>();
+    std::optional<unsigned> place;
+    if (extents.size() > rows && (isResult || !onStack))
+      place = resultKeeping(f.launch, stages, &op);
     if (place && taken.insert(*place).second)
       cache[value] = {f.results[*place], /*wholeSpace=*/true};
     else if (onStack)
@@ -491,7 +454,8 @@ bool tcc::codegen::emitRowKernel(KernelFrame &frame, cpu::RowScheduleAttr schedu
     return emitShortRows(frame, schedule);
   auto reduce = *frame.launch.getBody().front().getOps<prim::ReduceOp>().begin();
   if (reduce.getAxes().back() + 1 != tensorType(reduce.getX()).getRank())
-    return emitNarrowLines(frame, schedule);
+    return schedule.getColumns() ? emitColumnBlocks(frame, schedule)
+                                 : emitNarrowLines(frame, schedule);
   bool ok = true;
   auto emit = [&](bool pastCaches) { ok &= RowEmitter(frame, schedule).run(pastCaches); };
   schedule.getPastCaches() ? emitPastCaches(frame, emit) : emit(/*pastCaches=*/false);

@@ -53,8 +53,8 @@ RowsAhead::RowsAhead(KernelFrame &f, Value space, unsigned rows, unsigned loops,
   locality = 2 * rowBytes > f.cpu.l1Bytes ? kInL2 : kInL1;
 }
 
-void RowsAhead::stream(const Memory &memory, int64_t distance) {
-  streams.push_back({memory, /*loop=*/0, distance, /*writes=*/false});
+void RowsAhead::stream(const Memory &memory, int64_t distance, unsigned loop, bool writes) {
+  streams.push_back({memory, loop, distance, writes});
 }
 
 void RowsAhead::fetch(unsigned loop, ArrayRef<Coord> at) {

@@ -17,8 +17,9 @@ public:
   /// `space`: whose rows these are, along the axes after the first `rows`; `loops`: over a row;
   /// `pastCaches`: results are stored so.
   RowsAhead(KernelFrame &f, mlir::Value space, unsigned rows, unsigned loops, bool pastCaches);
-  /// Fetches what one loop reads of `memory`, which has the space's shape, so many bytes ahead.
-  void stream(const Memory &memory, int64_t distance);
+  /// Fetches what one loop reads of `memory`, which has the space's shape, or `writes` there, so
+  /// many bytes ahead.
+  void stream(const Memory &memory, int64_t distance, unsigned loop = 0, bool writes = false);
   /// In one of the loops over a row, at the lanes from `at` on.
   void fetch(unsigned loop, llvm::ArrayRef<Coord> at);
 
