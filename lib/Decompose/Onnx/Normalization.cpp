@@ -37,8 +37,18 @@ LogicalResult batchNormalization(NodeContext &c) {
   Value x = c.in(0);
   double epsilon = c.floatAttr("epsilon", 1e-5);
   double momentum = c.floatAttr("momentum", 0.9);
-  if (b.rank(x) < 1 || (c.version() < 9 && !c.intAttr("spatial", 1)))
-    return c.fail("per-element statistics (spatial = 0) are not supported");
+  if (b.rank(x) < 1)
+    return c.fail("needs a batch");
+  // Before opset 9 each position could be a channel of its own.
+  bool perElement = c.version() < 9 && !c.intAttr("spatial", 1) && b.rank(c.in(1)) > 1;
+  if (perElement) {
+    Dims have = b.dims(x);
+    for (size_t i : {1, 2, 3, 4})
+      if (b.rank(c.in(i)) != b.rank(x) - 1)
+        return c.fail("needs statistics of the shape of an element of the batch");
+    x = b.reshape(x, {have[0], b.productOf(ArrayRef(have).drop_front())});
+  }
+  auto vector = [&](size_t i) { return perElement ? b.reshape(c.in(i), {b.dim(x, 1)}) : c.in(i); };
   if (b.rank(x) == 1) // a batch of scalars: one channel
     x = b.unsqueeze(x, {1});
   bool training = c.version() >= 14  ? c.intAttr("training_mode", 0)
@@ -46,14 +56,15 @@ LogicalResult batchNormalization(NodeContext &c) {
                                      : !c.intAttr("is_test", 0);
   auto shaped = [&](Value y) { return b.reshape(y, b.dims(c.in(0))); };
   if (!training)
-    return c.give(shaped(normalizeBy(b, x, c.in(1), c.in(2), c.in(3), c.in(4), epsilon)));
+    return c.give(shaped(normalizeBy(b, x, vector(1), vector(2), vector(3), vector(4), epsilon)));
   SmallVector<int64_t> axes = axesFrom(2, b.rank(x));
   axes.insert(axes.begin(), 0);
   Standardized s = standardize(b, widen(b, x), axes, epsilon);
-  (void)c.give(0, shaped(b.cast(affine(b, s.value, c.in(1), c.in(2)), b.elem(x))));
+  (void)c.give(0, shaped(b.cast(affine(b, s.value, vector(1), vector(2)), b.elem(x))));
   Value statistics[] = {b.squeeze(s.mean, axes), b.squeeze(s.variance, axes)};
   for (size_t i : {0, 1}) {
-    Value old = c.in(3 + i), now = b.cast(statistics[i], b.elem(old));
+    Value old = c.in(3 + i);
+    Value now = b.cast(b.reshape(statistics[i], b.dims(old)), b.elem(old));
     Value moved = b.add(b.mul(old, momentum), b.mul(now, 1 - momentum));
     if (c.numResults() > 1 + i)
       (void)c.give(1 + i, moved);
