@@ -10,6 +10,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenBackwardDistanceRules(rules);
   populateAtenBackwardNormalizationRules(rules);
   populateAtenBackwardPointwiseRules(rules);
+  populateAtenBackwardRecurrentRules(rules);
   populateAtenBackwardViewRules(rules);
   populateAtenBackwardWindowRules(rules);
   populateAtenBesselRules(rules);

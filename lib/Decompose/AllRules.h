@@ -12,6 +12,7 @@ void populateAtenBackwardBagRules(RuleSet &rules);
 void populateAtenBackwardDistanceRules(RuleSet &rules);
 void populateAtenBackwardNormalizationRules(RuleSet &rules);
 void populateAtenBackwardPointwiseRules(RuleSet &rules);
+void populateAtenBackwardRecurrentRules(RuleSet &rules);
 void populateAtenBackwardViewRules(RuleSet &rules);
 void populateAtenBackwardWindowRules(RuleSet &rules);
 void populateAtenBesselRules(RuleSet &rules);

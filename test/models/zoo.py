@@ -39,7 +39,7 @@ FORMS = ["static", "static-aten", "dynamic", "dynamic-aten", "onnx", "onnx-dynam
 # One quick model of each kind, in one form: what takes a minute or two in all.
 FAMILIES = {
     "static": "tv-squeezenet1_1 tv-mc3_18 timm-starnet_s1 hf-mixtral hf-mamba hf-t5 nn-LSTM nn-Conv3d form-complex form-linalg "
-              "net-swin-bf16 net-mobile-block-odd net-generator-bf16 net-fake train-convolutions train-encoder train-words",
+              "net-swin-bf16 net-mobile-block-odd net-generator-bf16 net-fake train-convolutions train-encoder train-ends train-words",
     "static-aten": "hf-segformer nn-MultiheadAttention form-indexing",
     "dynamic": "tv-shufflenet_v2_x0_5 hf-swin hf-llama hf-bart hf-deberta-v2 hf-fnet hf-wav2vec2 nn-EmbeddingBag form-scans form-complex form-filters "
                "net-mamba net-graph net-rwkv-bf16 net-sparse-experts net-decoder-alibi-window-cap net-cross-bf16 net-whole-8",

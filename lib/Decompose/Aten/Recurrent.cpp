@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/Recurrent.h"
 #include "Decompose/AllRules.h"
+#include "Decompose/Aten/MkldnnLayer.h"
 #include "Decompose/Aten/ProjectedLstm.h"
 #include "Decompose/Checks.h"
 
@@ -42,6 +43,7 @@ Value stack(PrimBuilder &b, ArrayRef<Value> values) {
 struct Layer {
   Value x;                   ///< [T, B, I]
   SmallVector<Value> states; ///< each [directions, B, H]
+  bool backwards = false;    ///< its one direction walks from the end
 };
 
 /// One layer, all directions; `params` are those of the layer.
@@ -78,7 +80,7 @@ LogicalResult runLayer(AtenNode &a, const Kind &kind, Layer &layer, ArrayRef<Val
       d.stateBias = weights[3];
     }
     d.linearBeforeReset = true;
-    d.backwards = k == 1;
+    d.backwards = layer.backwards || k == 1;
     SmallVector<Value> results = runRecurrent(b, std::move(d));
     if (results.empty())
       return a.fail("the states change their shape");
@@ -181,7 +183,45 @@ LogicalResult cell(AtenNode &a, const Kind &kind) {
   return success();
 }
 
+/// oneDNN's layer of one direction, which the LSTM of a CPU is traced as. What it keeps for its
+/// gradient nobody else reads, and BackwardRecurrent.cpp does without.
+LogicalResult mkldnnLayer(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  if (failed(checkMkldnnLayer(a)))
+    return failure();
+  Dims have = b.dims(a.tensor("hx_"));
+  auto state = [&](StringRef name) {
+    return b.reshape(a.tensor(name), {b.dim(1), have[have.size() - 2], have.back()});
+  };
+  Layer layer{a.tensor("input"), {state("hx_"), state("cx_")}, a.flag("reverse", false)};
+  bool biases = a.flag("has_biases", true);
+  SmallVector<Value> params = {a.tensor("weight0"), a.tensor("weight1")};
+  if (biases)
+    params.append({a.tensor("weight2"), a.tensor("weight3")});
+  if (failed(runLayer(a, lstmKind(), layer, params, 1, biases)))
+    return failure();
+  (void)a.give(0, layer.x);
+  for (size_t i : {0, 1})
+    (void)a.give(1 + i, b.reshape(layer.states[i], have));
+  if (auto kept = dyn_cast<RankedTensorType>(a.c.node.getResult(3).getType());
+      kept && kept.hasStaticShape())
+    (void)a.give(3, b.reshape(b.full({b.dim(kept.getNumElements())}, 0, kept.getElementType()),
+                              kept.getShape()));
+  return success();
+}
+
 } // namespace
+
+LogicalResult aten::checkMkldnnLayer(AtenNode &a) {
+  constexpr int64_t kLstm = 2;
+  if (a.integer("mode", kLstm) != kLstm || !a.extents("batch_sizes").value_or(Dims()).empty())
+    return a.fail("only LSTM layers of sequences of one length are supported");
+  auto ranks = [&](StringRef name) { return a.b.rank(a.tensor(name)); };
+  int64_t states = ranks("hx_");
+  if (ranks("input") != 3 || (states != 2 && states != 3))
+    return a.fail("needs an input of rank 3 and states of rank 2 or 3");
+  return success();
+}
 
 void tcc::populateAtenRecurrentRules(RuleSet &rules) {
   addRules(
@@ -190,6 +230,7 @@ void tcc::populateAtenRecurrentRules(RuleSet &rules) {
        {"gru", "input", "input hx", [](AtenNode &a) { return network(a, gruKind()); }},
        {"rnn_tanh", "input", "input hx", [](AtenNode &a) { return network(a, rnnKind(false)); }},
        {"rnn_relu", "input", "input hx", [](AtenNode &a) { return network(a, rnnKind(true)); }},
+       {"mkldnn_rnn_layer", "default", "input weight0 weight1 hx_ cx_", mkldnnLayer},
        {"lstm_cell", "default", "input", [](AtenNode &a) { return cell(a, lstmKind()); }},
        {"gru_cell", "default", "input hx", [](AtenNode &a) { return cell(a, gruKind()); }},
        {"rnn_tanh_cell", "default", "input hx",
