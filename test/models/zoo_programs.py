@@ -218,7 +218,7 @@ def scans(self, x):
     return [last, every]
 
 
-function("scans", scans, rows(4), [(2,), (5,)])
+function("scans", scans, rows(4), [(2,), (0,), (5,)])
 
 
 def hinted(self, x):

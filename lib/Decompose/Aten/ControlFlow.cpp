@@ -3,8 +3,8 @@
 // Their subgraphs are decomposed where they stand: into the branches of a
 // condition, or the body of a loop. A map and a scan are loops over the first
 // axis whose results grow in tensors that the loop carries; the first turn stands
-// before the loop, since it tells their extents. A map of open extent has a turn
-// that nobody needs there instead: it may go over no rows.
+// before the loop, since it tells their extents. Those of open extent have a turn
+// that nobody needs there instead: they may go over no rows.
 // What torch.func.jvp differentiates has its tangents behind its nodes (Idioms/ForwardMode.h).
 //
 //===----------------------------------------------------------------------===//
@@ -163,21 +163,22 @@ turnsFrom(AtenNode &a, int64_t begin, SmallVector<Value> carried, size_t held, D
   return success();
 }
 
-/// A map over as many rows as a run has, which may be none: all turns are the loop's. Extents are
-/// those of a turn on rows of zeros, whose elements nothing reads.
-LogicalResult mapOverAny(AtenNode &a, Region &body, ArrayRef<Value> xs, ArrayRef<Value> fixed,
-                         Dim count) {
+/// A scan over as many rows as a run has, which may be none: all turns are the loop's, and what is
+/// carried begins as `inits`. Extents are those of a turn on rows of zeros, whose elements nothing
+/// reads.
+LogicalResult scanOverAny(AtenNode &a, Region &body, ArrayRef<Value> inits, ArrayRef<Value> xs,
+                          ArrayRef<Value> fixed, Dim count) {
   PrimBuilder &b = a.b;
-  SmallVector<Value> zeros, carried;
+  SmallVector<Value> zeros, carried(inits);
   for (Value x : xs) {
     Dims dims = b.dims(x);
     dims[0] = b.dim(1);
     zeros.push_back(b.full(dims, 0, b.elem(x)));
   }
-  auto row = scanTurn(a, body, {}, zeros, fixed, b.scalar(0, b.builder().getI64Type()));
+  auto row = scanTurn(a, body, inits, zeros, fixed, b.scalar(0, b.builder().getI64Type()));
   if (!row || row->size() != a.c.numResults())
     return a.fail("its subgraph gives another number of values");
-  for (Value y : *row) {
+  for (Value y : ArrayRef(*row).drop_front(inits.size())) {
     Dims dims = {count};
     dims.append(b.dims(y));
     carried.push_back(b.full(dims, 0, b.elem(y)));
@@ -187,8 +188,10 @@ LogicalResult mapOverAny(AtenNode &a, Region &body, ArrayRef<Value> xs, ArrayRef
       (void)a.give(i, none);
     return success();
   }
-  return turnsFrom(a, 0, carried, 0, count,
-                   [&](ValueRange, Value k) { return scanTurn(a, body, {}, xs, fixed, k); });
+  size_t held = inits.size();
+  return turnsFrom(a, 0, carried, held, count, [&](ValueRange have, Value k) {
+    return scanTurn(a, body, have.take_front(held), xs, fixed, k);
+  });
 }
 
 /// A scan of `inits` over the first axis of `xs`; a map has no inits.
@@ -204,11 +207,8 @@ LogicalResult scanOver(AtenNode &a, StringRef function, StringRef initial, Strin
       llvm::any_of(*xs, [&](Value x) { return b.rank(x) == 0; }))
     return a.fail("its subgraph takes another number of values");
   Dim count = b.dim(xs->front(), 0);
-  if (inits->empty() && b.known(count).value_or(0) == 0)
-    return mapOverAny(a, *body, *xs, *fixed, count);
-  if (b.known(count) == 0)
-    return a.fail("there is nothing to go over");
-  b.check(b.compareDims(Cmp::sgt, count, b.dim(0)), "there is nothing to go over");
+  if (b.known(count).value_or(0) == 0)
+    return scanOverAny(a, *body, *inits, *xs, *fixed, count);
   size_t held = inits->size();
   auto first = scanTurn(a, *body, *inits, *xs, *fixed, b.scalar(0, b.builder().getI64Type()));
   if (!first || first->size() != a.c.numResults())

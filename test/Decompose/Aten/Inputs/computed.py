@@ -109,6 +109,14 @@ def computed(normal):
             normal(5, 2, 3), normal(3)), ({0: AUTO, 1: AUTO}, None)
     yield "generic_scan_open", lambda x: torch._higher_order_ops.associative_scan(torch.add, x, 0, combine_mode="generic"), (
         normal(5, 4),), ({0: AUTO},)
+    def over_none(x, c):
+        """Scans over no rows give what they begin with; over as many as a run has, the last turn's."""
+        from torch._higher_order_ops.scan import scan
+
+        def turn(carry, row):
+            return carry * 0.5 + row, (carry + row.sin()).sum(0, keepdim=True)
+        return [*scan(turn, c, x[:0]), *scan(turn, c, x, reverse=True)]
+    yield "scans_over_none", over_none, (normal(4, 3), normal(3)), ({0: AUTO}, None)
     # Filters that reach far and adaptive windows, of extents that only a run knows.
     yield "wide_windows", lambda x: [
         F.interpolate(x, (3, 4), mode="bilinear", antialias=True), F.interpolate(x, (2, 40), mode="bicubic", antialias=True),
