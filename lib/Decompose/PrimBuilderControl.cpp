@@ -1,5 +1,6 @@
 //===- PrimBuilderControl.cpp - Conditions and branches -------------------===//
 #include "HostScalars.h"
+#include "tcc/Dialect/Prim/DimTraces.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -92,19 +93,63 @@ std::optional<SmallVector<Value>> PrimBuilder::branch(Dim condition, Body onTrue
   return SmallVector<Value>(op.getResults());
 }
 
+namespace {
+
+/// Open extents that all turns of a loop are supposed to leave as it begins with them, until a
+/// draft of its body shows that one does not. What is built from a carried value has the extent of
+/// the first one then, which is known outside of the loop: operands agree without a check in each
+/// turn.
+struct KeptExtents {
+  PrimBuilder &b;
+  ValueRange inits;
+  prim::DimTraces *traces;
+  SmallVector<std::pair<unsigned, unsigned>> kept = {}; ///< number of the value, axis
+
+  KeptExtents(PrimBuilder &builder, ValueRange inits)
+      : b(builder), inits(inits), traces(prim::DimTraces::of(builder.builder())) {
+    for (auto [i, init] : llvm::enumerate(inits)) {
+      auto type = dyn_cast<RankedTensorType>(init.getType());
+      for (unsigned axis = 0, e = type && traces ? type.getRank() : 0; axis < e; ++axis)
+        if (isa<Value>(b.dim(init, axis)))
+          kept.push_back({i, axis});
+    }
+  }
+
+  void say(ValueRange values) {
+    for (auto [i, axis] : kept)
+      traces->remember(prim::DimTraces::Extent(values[i], axis), {inits[i], axis});
+  }
+
+  /// Whether `next`, what a turn gives, has them all; forgets those that it has not.
+  bool hold(ValueRange next) {
+    size_t before = kept.size();
+    llvm::erase_if(kept,
+                   [&](auto at) { return !b.same(b.dim(next[at.first], at.second), first(at)); });
+    return kept.size() == before;
+  }
+
+private:
+  Dim first(std::pair<unsigned, unsigned> at) { return b.dim(inits[at.first], at.second); }
+};
+
+} // namespace
+
 std::optional<SmallVector<Value>>
 PrimBuilder::loop(ValueRange inits, function_ref<Dim(ValueRange)> condition,
                   function_ref<std::optional<SmallVector<Value>>(ValueRange)> body) {
   SmallVector<Type> types(inits.getTypes());
-  // Each round makes at least one more extent `?`; most loops need one or two.
+  KeptExtents extents(*this, inits);
+  // Each round makes one more extent `?` or one less kept; most loops need one or two.
   while (true) {
     auto op = prim::WhileOp::create(b, loc, types, inits);
     SmallVector<Location> locations(types.size(), loc);
     OpBuilder::InsertionGuard guard(b);
     Block *test = b.createBlock(&op.getCondition(), {}, types, locations);
+    extents.say(test->getArguments());
     Dim holds = condition(test->getArguments());
     prim::YieldOp::create(b, loc, hostValue(*this, holds));
     Block *turn = b.createBlock(&op.getBody(), {}, types, locations);
+    extents.say(turn->getArguments());
     auto next = body(turn->getArguments());
     if (!next || next->size() != types.size()) {
       op.erase();
@@ -117,8 +162,9 @@ PrimBuilder::loop(ValueRange inits, function_ref<Dim(ValueRange)> condition,
       op.erase();
       return std::nullopt;
     }
-    if (wider == types) {
+    if (bool hold = extents.hold(*next); hold && wider == types) {
       prim::YieldOp::create(b, loc, *next);
+      extents.say(op.getResults());
       return SmallVector<Value>(op.getResults());
     }
     op.erase();

@@ -61,6 +61,45 @@ class OddButLegal(ToolTest):
         (y,), _ = self.outputs(proto, [np.zeros((0, 3), np.float32)])
         self.assertEqual(y, 0)
 
+    def test_scans_of_no_rows(self):
+        """Their state keeps its open extent in every turn, and so have the results of a run without any."""
+        body = helper.make_graph([helper.make_node("Mul", ["a", "e"], ["b"]), helper.make_node("Neg", ["b"], ["o"])], "body",
+                                 [value(name, ("n", 3)) for name in "ae"], [value(name, ("n", 3)) for name in "bo"])
+        proto = model([helper.make_node("Scan", ["h", "x"], ["y", "all"], body=body, num_scan_inputs=1, scan_output_axes=[1])],
+                      [value("h", ("n", 3)), value("x", ("t", "n", 3))], [value("y", ("n", 3)), value("all", ("n", "t", 3))])
+        h, x = np.ones((2, 3), np.float32), np.full((4, 2, 3), 2, np.float32)
+        for turns in (0, 1, 4):
+            (y, each), _ = self.outputs(proto, [h, x[:turns]])
+            np.testing.assert_array_equal(y, h * 2 ** turns)
+            np.testing.assert_array_equal(each, np.broadcast_to(-(2.0 ** np.arange(1, turns + 1))[:, None], (2, turns, 3)))
+
+    def test_loops_that_change_extents(self):
+        """Two states change places, one grows, and one stays."""
+        states = [value(name, (axis,)) for name, axis in zip("abcd", "nmkn")]
+        nodes = [helper.make_node("Add", ["a", "d0"], ["a2"]), helper.make_node("Concat", ["c", "b"], ["c2"], axis=0),
+                 helper.make_node("Slice", ["a2", "zero", "one"], ["d0_"]), helper.make_node("Sub", ["d", "d0_"], ["d2"]),
+                 helper.make_node("ReduceSum", ["c2"], ["s"], keepdims=0)]
+        body = helper.make_graph([helper.make_node("Slice", ["d", "zero", "one"], ["d0"]), *nodes], "body",
+                                 [value("i", (), TensorProto.INT64), value("go", (), TensorProto.BOOL), *states],
+                                 [value("go", (), TensorProto.BOOL), *(value(name, (None,)) for name in ("b", "a2", "c2", "d2")),
+                                  value("s", ())])
+        proto = model([helper.make_node("Loop", ["t", "", *"xyzx"], [*"pqrs", "sums"], body=body)],
+                      [value("t", (), TensorProto.INT64), *(value(name, (name + "n",)) for name in "xyz")],
+                      [value(name, (None,)) for name in (*"pqrs", "sums")],
+                      [numpy_helper.from_array(np.array([i]), name) for i, name in enumerate(("zero", "one"))])
+        rng = np.random.default_rng(0)
+        for turns, extents in ((0, (2, 3, 1)), (1, (2, 3, 1)), (3, (3, 2, 4)), (4, (1, 1, 1))):
+            x, y, z = (rng.normal(size=extent).astype(np.float32) for extent in extents)
+            results, _ = self.outputs(proto, [np.array(turns), x, y, z])
+            a, b, c, d, sums = x, y, z, x, []
+            for _ in range(turns):
+                a2, c = a + d[:1], np.concatenate([c, b])
+                a, b, d = b, a2, d - a2[:1]
+                sums.append(c.sum())
+            for actual, expected in zip(results, (a, b, c, d, np.array(sums, np.float32)), strict=True):
+                self.assertEqual(actual.shape, expected.shape)
+                np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
+
     def test_outputs_of_another_shape_than_stated(self):
         """The nodes' shape holds, and it is said; what --shape and --dim change is no contradiction."""
         for stated, given, options, said in (((5,), (4,), (), "is stated as [5], but its node gives [4]"),

@@ -26,11 +26,19 @@ void DimTraces::remember(ArrayRef<Extent> path, Extent end) {
     known[extent] = end;
 }
 
-void DimTraces::notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) {
-  for (Value result : op->getResults())
-    if (auto type = dyn_cast<RankedTensorType>(result.getType()))
+void DimTraces::forget(ValueRange values) {
+  for (Value value : values)
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
       for (unsigned axis = 0, e = type.getRank(); axis < e; ++axis)
-        known.erase({result, axis});
+        known.erase({value, axis});
+}
+
+void DimTraces::notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) {
+  forget(op->getResults());
+}
+
+void DimTraces::notifyBlockInserted(Block *block, Region *, Region::iterator) {
+  forget(block->getArguments());
 }
 
 } // namespace tcc::prim

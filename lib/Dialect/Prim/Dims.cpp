@@ -203,7 +203,7 @@ DimTraces::Extent followed(const OpBuilder &builder, DimTraces::Extent extent) {
   SmallVector<DimTraces::Extent, 8> path;
   while (tensorType(extent.first).isDynamicDim(extent.second)) {
     Operation *op = extent.first.getDefiningOp();
-    DimTraces::Extent nearer = traces && op ? traces->lookup(extent) : DimTraces::Extent();
+    DimTraces::Extent nearer = traces ? traces->lookup(extent) : DimTraces::Extent();
     if (op && !nearer.first)
       nearer = sameExtent(op, extent.second).value_or(DimTraces::Extent());
     if (!nearer.first)

@@ -35,6 +35,13 @@ TEST_CASE("a remembered extent is forgotten with its operator, and by no other b
     traces.notifyOperationInserted(last, {});
     CHECK(!traces.lookup({v, 0}).first);
     CHECK(cast<Value>(prim::dimOf(builder, loc, v, 0)).getDefiningOp<prim::DimOp>().getX() == y);
+    // So is a block's argument, of which somebody knows the extent.
+    Block inner;
+    Value z = inner.addArgument(type, loc);
+    traces.remember(prim::DimTraces::Extent(z, 0), {x, 0});
+    CHECK(prim::dimOf(builder, loc, z, 0) == prim::dimOf(builder, loc, x, 0));
+    traces.notifyBlockInserted(&inner, nullptr, {});
+    CHECK(!traces.lookup({z, 0}).first);
   }
   CHECK(!builder.getListener());
   CHECK(!prim::DimTraces::of(builder));

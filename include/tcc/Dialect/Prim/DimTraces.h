@@ -8,8 +8,8 @@ namespace tcc::prim {
 /// While one lives and listens to a builder, prim::dimOf through that builder remembers how far it
 /// came from each value: in a chain of n operators of dynamic shape the extents of the last one are
 /// then one step away and not n. For code that only appends: an operator may be erased, but the
-/// operands of one that stays may not change. An operator that comes to lie where an erased one
-/// lay is noticed when it is inserted.
+/// operands of one that stays may not change. An operator or a block that comes to lie where an
+/// erased one lay is noticed when it is inserted.
 class DimTraces : public mlir::OpBuilder::Listener {
 public:
   using Extent = std::pair<mlir::Value, unsigned>; ///< of a tensor, its axis
@@ -26,8 +26,12 @@ public:
   void remember(llvm::ArrayRef<Extent> path, Extent end);
 
   void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint from) override;
+  void notifyBlockInserted(mlir::Block *block, mlir::Region *previous,
+                           mlir::Region::iterator place) override;
 
 private:
+  void forget(mlir::ValueRange values);
+
   mlir::OpBuilder &builder;
   DimTraces *outer;
   llvm::DenseMap<Extent, Extent> known;
