@@ -179,8 +179,8 @@ function("constants", lambda self, x: [
     x * torch.tensor([1.0, 2, 3, 4]), x @ self.buffer_temporary, x + self.buffer_kept, x @ self.w.t(), x * 3.5e-3,
     self.w.sum(), self.buffer_kept + 1],
     rows(4), w=lambda: torch.randn(4, 4), buffer_temporary=lambda: torch.randn(4, 3), buffer_kept=lambda: torch.ones(4))
-function("views", lambda self, x: [x, x, x.t(), x[:, 1:], x.unsqueeze(0).expand(3, -1, -1), x[::2], x.detach().clone()],
-         rows(4))
+function("views", lambda self, x: [x, x, x.t(), x[:, 1:], x.unsqueeze(0).expand(3, -1, -1), x[::2], x.detach().clone(),
+                                          x.roll(1, 0), x.roll((-5, 1), (0, 1)), x.roll(3)], rows(4), [(2,), (0,), (3,)])
 function("complex", lambda self, x: [
     torch.fft.rfft(x).abs(), torch.view_as_real(torch.fft.fft2(x)), torch.fft.irfft(torch.fft.rfft(x) * self.w, n=8),
     torch.stft(x, 8, 4, window=self.buffer_window, return_complex=True).abs().pow(2),

@@ -188,9 +188,9 @@ template <int64_t axis> LogicalResult flipOne(AtenNode &a) {
 
 /// What leaves at one end comes in at the other.
 Value rolled(PrimBuilder &b, Value x, int64_t axis, Dim shift) {
-  Dim extent = b.dim(x, axis);
+  Dim extent = b.dim(x, axis), around = b.maxDims(extent, b.dim(1)); // of none nothing comes round
   // Both steps keep the sign of the divisor, as Python's % does.
-  Dim back = b.remDims(b.addDims(b.remDims(shift, extent), extent), extent);
+  Dim back = b.remDims(b.addDims(b.remDims(shift, around), around), around);
   Dim front = b.subDims(extent, back);
   return b.concat({b.sliceAxis(x, axis, front, back), b.sliceAxis(x, axis, b.dim(0), front)}, axis);
 }
