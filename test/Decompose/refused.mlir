@@ -133,3 +133,14 @@ module {
     return %0 : tensor<2xi1>
   }
 }
+
+// -----
+
+// The result's rank would say how many axes the tuples index.
+// expected-error @+1 {{onnx.GatherND (opset 13) on (f32[5x6], i64[4x?]): the length of the index tuples must be known}}
+module {
+  func.func @tuples(%x: tensor<5x6xf32>, %i: tensor<4x?xi64>) -> !graph.unknown {
+    %0 = graph.node "onnx" "GatherND"(%x, %i) {version = 13 : i64} : (tensor<5x6xf32>, tensor<4x?xi64>) -> !graph.unknown
+    return %0 : !graph.unknown
+  }
+}

@@ -100,6 +100,23 @@ class OddButLegal(ToolTest):
                 self.assertEqual(actual.shape, expected.shape)
                 np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
 
+    def test_index_tuples_of_open_length(self):
+        """The rank of the updates, or of the result where the file states it, says how many axes they index."""
+        inputs = [value("x", ("n", "m", 3)), value("i", ("k", "l"), TensorProto.INT64)]
+        x = np.arange(60, dtype=np.float32).reshape(4, 5, 3)
+        for tuples, shape in (([[1], [3]], (2, 5, 3)), ([[1, 2], [-1, 0]], (2, 3)), ([[0, 1, 2], [1, 4, 0]], (2,))):
+            dims, rows = [None] * len(shape), tuple(np.array(tuples).T)
+            writes = model([helper.make_node("ScatterND", ["x", "i", "u"], ["y"])], [*inputs, value("u", dims)], [value("y", x.shape)])
+            reads = model([helper.make_node("GatherND", ["x", "i"], ["y"])], inputs, [value("y", dims)])
+            u, expected = -np.ones(shape, np.float32), x.copy()
+            expected[rows] = u
+            (y,), _ = self.outputs(writes, [x, np.array(tuples), u])
+            np.testing.assert_array_equal(y, expected)
+            (y,), _ = self.outputs(reads, [x, np.array(tuples)])
+            np.testing.assert_array_equal(y, x[rows])
+            with self.assertRaisesRegex(Exception, "index tuples and the axes they index"):
+                self.outputs(reads, [x, np.zeros((2, len(tuples[0]) % 3 + 1), np.int64)])
+
     def test_outputs_of_another_shape_than_stated(self):
         """The nodes' shape holds, and it is said; what --shape and --dim change is no contradiction."""
         for stated, given, options, said in (((5,), (4,), (), "is stated as [5], but its node gives [4]"),

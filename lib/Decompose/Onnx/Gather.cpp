@@ -36,13 +36,24 @@ LogicalResult gatherElements(NodeContext &c) {
   return c.give(b.takeAlong(c.in(0), indices, *axis));
 }
 
-/// Index tuples with the extents of the axes they index added to negative entries.
-FailureOr<Value> wrapTuples(NodeContext &c, Value x, Value indices, int64_t batch) {
+/// Index tuples with the extents of the axes they index added to negative entries. How many those
+/// are the tuples say, or, where they are of open length, `left`, the number of axes behind them.
+FailureOr<Value> wrapTuples(NodeContext &c, Value x, Value indices, int64_t batch,
+                            std::optional<int64_t> left) {
   PrimBuilder &b = c.b;
   int64_t rank = b.rank(indices);
-  if (rank == 0 || b.type(indices).isDynamicDim(rank - 1))
+  if (rank == 0)
     return c.fail("the length of the index tuples must be known");
   int64_t depth = b.type(indices).getShape().back();
+  if (ShapedType::isDynamic(depth)) {
+    if (!left || *left < 0 || *left > b.rank(x) - batch)
+      return c.fail("the length of the index tuples must be known");
+    depth = b.rank(x) - batch - *left;
+    Dims dims = b.dims(indices);
+    requireSame(b, dims.back(), b.dim(depth), "index tuples and the axes they index");
+    dims.back() = b.dim(depth);
+    indices = b.reshape(indices, dims);
+  }
   if (batch < 0 || batch >= rank || batch + depth > b.rank(x))
     return c.fail("indexes more axes than there are");
   Dims extents;
@@ -61,7 +72,10 @@ FailureOr<Value> wrapTuples(NodeContext &c, Value x, Value indices, int64_t batc
 
 LogicalResult gatherNd(NodeContext &c) {
   int64_t batch = c.intAttr("batch_dims", 0);
-  auto indices = wrapTuples(c, c.in(0), c.in(1), batch);
+  std::optional<int64_t> left;
+  if (auto stated = dyn_cast<RankedTensorType>(c.node.getResult(0).getType()))
+    left = stated.getRank() - (c.b.rank(c.in(1)) - 1);
+  auto indices = wrapTuples(c, c.in(0), c.in(1), batch, left);
   return failed(indices) ? failure() : c.give(c.b.gatherNd(c.in(0), *indices, batch));
 }
 
@@ -97,7 +111,8 @@ LogicalResult scatterElements(NodeContext &c) {
 
 LogicalResult scatterNd(NodeContext &c) {
   auto kind = scatterKind(c);
-  auto indices = wrapTuples(c, c.in(0), c.in(1), 0);
+  int64_t left = c.b.rank(c.in(2)) - (c.b.rank(c.in(1)) - 1);
+  auto indices = wrapTuples(c, c.in(0), c.in(1), 0, left);
   if (failed(kind) || failed(indices))
     return failure();
   PrimBuilder &b = c.b;

@@ -47,6 +47,21 @@ func.func @scatter(%x: tensor<5x4xf32>, %i: tensor<2x1xi64>, %u: tensor<2x4xf32>
   return %0 : tensor<5x4xf32>
 }
 
+// How many axes tuples of open length index, the ranks of the updates and of the result say; a run must have as many.
+// CHECK-LABEL: func @open_tuples
+// CHECK: %[[L:.*]] = prim.dim %arg1, 1
+// CHECK: %[[OK:.*]] = arith.cmpi eq, %[[L]], %{{.*}} : index
+// CHECK: prim.assert %[[OK]], "index tuples and the axes they index: extents of the operands differ"
+// CHECK: prim.reshape %arg1 {{.*}} -> tensor<4x2xi64>
+// CHECK: prim.scatter_nd
+// CHECK: prim.reshape %arg1 {{.*}} -> tensor<4x1xi64>
+// CHECK: prim.gather_nd {{.*}} -> tensor<4x6xf32>
+func.func @open_tuples(%x: tensor<5x6xf32>, %i: tensor<4x?xi64>, %u: tensor<4xf32>) -> (tensor<5x6xf32>, tensor<?x?xf32>) {
+  %0 = graph.node "onnx" "ScatterND"(%x, %i, %u) {version = 18 : i64} : (tensor<5x6xf32>, tensor<4x?xi64>, tensor<4xf32>) -> tensor<5x6xf32>
+  %1 = graph.node "onnx" "GatherND"(%x, %i) {version = 13 : i64} : (tensor<5x6xf32>, tensor<4x?xi64>) -> tensor<?x?xf32>
+  return %0, %1 : tensor<5x6xf32>, tensor<?x?xf32>
+}
+
 // Blocks that a run puts on an image must be those that it has.
 // CHECK-LABEL: func @columns_to_image
 // CHECK: prim.assert %{{.*}}, "positions of blocks in the image: extents of the operands differ"
