@@ -16,7 +16,7 @@ import onnx
 import tcc
 
 TORCH = pathlib.Path(__file__).resolve().parent / "torch_export" / "random.pt2"
-ACCEPTED = TORCH.with_name("accepted.pt2")
+ACCEPTED, PRIMITIVES = TORCH.with_name("accepted.pt2"), TORCH.with_name("primitives.pt2")
 
 
 def uniform(output, shape=(64,), **attributes):
@@ -406,6 +406,21 @@ class AcceptedNumbers(Statistics):
         self.moments(self.all_of["normal"], 0, 1)
         for name, low in (("six", 0), ("moved", -1)):
             self.frequencies(self.all_of[name].astype(np.int64) - low, [1 / 6] * 6)
+
+    def test_primitives(self):
+        with Compiled.build(PRIMITIVES) as compiled:
+            compiled.set_seed(3)
+            for rows in (2000, 1, 0):
+                drawn = compiled(np.ones(rows, np.float32))
+                self.assertEqual([(a.shape, a.dtype.name) for a in drawn], [((rows, 20), kind) for kind in ("float32", "float64")] * 2)
+                if rows == 2000:
+                    normal, narrow, uniform, high = (a.reshape(-1) for a in drawn)
+        self.moments(normal, 2, 3)
+        self.moments(narrow, -1, 0.5)
+        self.moments(uniform, 2, 8 / 12 ** 0.5, 1.8)
+        self.moments(high, 1.5, 12 ** -0.5, 1.8)
+        self.assertTrue(((uniform >= -2) & (uniform < 6)).all() and ((high >= 1) & (high < 2)).all())
+        self.frequencies((uniform + 2).astype(np.int64), [1 / 8] * 8)
 
     def test_integers_of_a_type(self):
         self.assertTrue((self.all_of["floats"] == np.floor(self.all_of["floats"])).all())

@@ -264,10 +264,24 @@ class Accepted(nn.Module):
                 torch.empty(4000, dtype=torch.bool).random_(), *like(rates.expand(600, -1), generator=None))
 
 
+class Primitives(nn.Module):
+    """What random operators are below ATen, rows as many as the input has; for test_random_numbers.py too."""
+
+    def forward(self, x):
+        prims, rows = torch.ops.prims, x.shape[0]
+        single, double = (dict(dtype=dtype, device=torch.device("cpu")) for dtype in (torch.float32, torch.float64))
+        return (prims.normal([rows, 20], mean=2.0, std=3.0, requires_grad=False, **single),
+                prims.normal([rows, 20], mean=-1, std=0.5, requires_grad=False, **double),
+                prims.uniform([rows, 20], low=-2.0, high=6.0, stride=[20, 1], **single),
+                prims.uniform([rows, 20], low=1, high=2, stride=[20, 1], **double))
+
+
 def export_random(folder):
     inputs = torch.linspace(0, 1, 2000), torch.tensor([0.0, 1.0, 2.0, 0.0, 5.0, 0.0])
     save(torch.export.export(Random(), inputs), os.path.join(folder, "random.pt2"))
     save(torch.export.export(Accepted(), tuple(torch.ones(n) for n in (7, 8, 8, 6))), os.path.join(folder, "accepted.pt2"))
+    save(torch.export.export(Primitives(), (torch.ones(4),), dynamic_shapes=({0: torch.export.Dim.AUTO},), strict=False),
+         os.path.join(folder, "primitives.pt2"))
 
 
 # Operators that take indices of the first axis of x, [3, 4], and the number of positions that they index.
