@@ -34,6 +34,8 @@ def products():
         opened(f"linear/{size_name(m, k, 1)}", None, (m, k), axes=[ROWS], state=lambda k=k: nn.Linear(k, 1))
     opened("matmul/1000x1000x1/turned", lambda x, y: x @ y.T, (1000, 1000), (1, 1000), axes=[ROWS, {}])
     opened("matmul/1x3000x768/length", torch.matmul, (1, 3000), (3000, 768), axes=[{1: "length"}, {0: "length"}])
+    opened("matmul/64x3000x768/length/turned", lambda x, y: x.T @ y, (3000, 64), (3000, 768), axes=[{0: "length"}, {0: "length"}])
+    opened("matmul/64x3000x768/length/columns", lambda x, y: x @ y.T, (64, 3000), (768, 3000), axes=[{1: "length"}, {1: "length"}])
     opened("bmm/32x2x8192x1", torch.bmm, (32, 2, 8192), (32, 8192, 1), axes=[{1: "rows"}, {}])
     for m, k, n in ((64, 896, 1152), (128, 896, 4864)):
         opened(f"linear/{size_name(m, k, n)}/bf16", None, (m, k, BF16), axes=[ROWS], state=lambda k=k, n=n: nn.Linear(k, n).to(BF16))

@@ -7,6 +7,7 @@
 #include "Attention/BoxedAttention.h"
 #include "Loops/TransposedOperand.h"
 #include "Products/MatrixTile.h"
+#include "Products/Product.h"
 #include "Recurrence/Recurrence.h"
 #include "Scatters/ScatterKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -102,12 +103,12 @@ namespace {
 
 /// Extents of the matrices that a product is, as numbers of the host.
 struct HostProduct {
-  OpFoldResult batch, rows, columns;
+  OpFoldResult batch, rows, columns, inner;
 
   HostProduct(HostIndex h, kernel::LaunchOp launch, prim::DotOp dot);
   /// Of a convolution.
   HostProduct(HostIndex h, kernel::LaunchOp launch, int64_t groups, unsigned channelAxis,
-              OpFoldResult filters);
+              ArrayRef<OpFoldResult> filters);
   static HostProduct of(HostIndex h, kernel::LaunchOp launch);
 };
 
@@ -132,11 +133,13 @@ HostProduct::HostProduct(HostIndex h, kernel::LaunchOp launch, prim::DotOp dot) 
     return !llvm::is_contained(dot.getRhsBatch(), axis) &&
            !llvm::is_contained(dot.getRhsContract(), axis);
   });
+  inner = all(l, [&](int64_t axis) { return llvm::is_contained(dot.getLhsContract(), axis); });
 }
 
 HostProduct::HostProduct(HostIndex h, kernel::LaunchOp launch, int64_t groups, unsigned channelAxis,
-                         OpFoldResult filters)
-    : batch(h.b.getIndexAttr(groups)), columns(h.ceilDiv(filters, groups)) {
+                         ArrayRef<OpFoldResult> filters)
+    : batch(h.b.getIndexAttr(groups)), columns(h.ceilDiv(filters[0], groups)),
+      inner(h.volume(filters.drop_front())) {
   SmallVector<OpFoldResult> pixels = convExtents(h.b, launch);
   pixels.erase(pixels.begin() + channelAxis);
   rows = h.volume(pixels);
@@ -148,16 +151,29 @@ HostProduct HostProduct::of(HostIndex h, kernel::LaunchOp launch) {
     return {h, launch, dot};
   auto conv = cast<prim::ConvOp>(op);
   unsigned channelAxis = conv.getChannelsLast() ? conv.getStrides().size() + 1 : 1;
-  return {h, launch, int64_t(conv.getGroups()), channelAxis,
-          hostExtents(h.b, launch, conv.getW())[0]};
+  return {h, launch, int64_t(conv.getGroups()), channelAxis, hostExtents(h.b, launch, conv.getW())};
 }
 
-/// `matrices`: of the batch in a block.
-static OpFoldResult productGrid(HostIndex h, kernel::LaunchOp launch, Schedule s,
-                                int64_t matrices = 1) {
-  HostProduct product = HostProduct::of(h, launch);
+/// Tiles of a product; `matrices`: of the batch in a block.
+static OpFoldResult productTiles(HostIndex h, const HostProduct &product, Schedule s,
+                                 int64_t matrices = 1) {
   return h.volume({h.ceilDiv(product.batch, matrices), h.ceilDiv(product.rows, s.getRows()),
                    h.ceilDiv(product.columns, s.getColumns())});
+}
+
+/// Tiles of which each has as many blocks as share its sums. `matrices`: of the batch in a block;
+/// `slice`: elements of k that a block multiplies at once.
+static OpFoldResult sharedProductGrid(HostIndex h, kernel::LaunchOp launch, Schedule s,
+                                      int64_t matrices, int64_t slice) {
+  HostProduct product = HostProduct::of(h, launch);
+  OpFoldResult tiles = productTiles(h, product, s, matrices);
+  if (!s.getMostBlocks())
+    return h.mul(tiles, h.b.getIndexAttr(s.getSplit()));
+  auto value = [&](OpFoldResult number) {
+    return getValueOrCreateConstantIndexOp(h.b, h.loc, number);
+  };
+  Value steps = value(h.ceilDiv(product.inner, slice));
+  return h.mul(tiles, partsOfProduct(h.b, h.loc, value(tiles), steps, s));
 }
 
 static OpFoldResult loopGrid(HostIndex h, kernel::LaunchOp launch, Schedule s,
@@ -279,7 +295,7 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
   case Form::Collect:
     return b.getIndexAttr(s.getSplit());
   case Form::Product:
-    return h.mul(productGrid(h, launch, s, s.getLanes()), b.getIndexAttr(s.getSplit()));
+    return sharedProductGrid(h, launch, s, s.getLanes(), int64_t(s.getDepth()) * s.getVectors());
   case Form::Attention:
   case Form::MmaAttention: {
     HostProduct product(h, launch, attentionOf(launch).scores);
@@ -311,12 +327,14 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
     return h.mul(product.batch, h.ceilDiv(product.columns, s.getColumns()));
   }
   case Form::Mma:
-    return h.mul(productGrid(h, launch, s), b.getIndexAttr(s.getSplit()));
-  case Form::Wgmma:
+    return sharedProductGrid(h, launch, s, 1, s.getDepth());
+  case Form::Wgmma: {
+    OpFoldResult tiles = productTiles(h, HostProduct::of(h, launch), s);
     if (!s.getMostBlocks())
-      return h.mul(productGrid(h, launch, s), b.getIndexAttr(s.getSplit()));
-    return h.apply<arith::MinSIOp>(productGrid(h, launch, s), b.getIndexAttr(s.getMostBlocks()),
+      return h.mul(tiles, b.getIndexAttr(s.getSplit()));
+    return h.apply<arith::MinSIOp>(tiles, b.getIndexAttr(s.getMostBlocks()),
                                    [](int64_t x, int64_t y) { return std::min(x, y); });
+  }
   }
   llvm_unreachable("all forms are handled above");
 }

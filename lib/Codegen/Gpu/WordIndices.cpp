@@ -41,6 +41,9 @@ static bool keepsOpenExtents(Operation &op, ArrayRef<int64_t> points) {
              return ShapedType::isDynamic(shape[axis]);
            });
   }
+  if (auto dot = dyn_cast<prim::DotOp>(op))
+    return llvm::none_of(dot.getLhsContract(),
+                         [&](int64_t axis) { return tensorType(dot.getLhs()).isDynamicDim(axis); });
   return prim::isElementwise(&op) || op.hasTrait<OpTrait::IsTerminator>() ||
          isa<prim::BroadcastOp, prim::ReshapeOp, prim::TransposeOp, prim::ReverseOp, prim::ConcatOp,
              prim::ConstantOp>(op);

@@ -381,12 +381,21 @@ std::optional<ProductSizes> device::openExactRows(kernel::LaunchOp launch, const
 }
 
 void device::scheduleExactProduct(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
-  constexpr int64_t kMany = 4096; // of open rows, beyond those of scheduleFewExactRows
+  // Open rows, and results, beyond those of scheduleFewExactRows and scheduleFewOpenProducts.
+  constexpr int64_t kMany = 4096, kManyResults = 1 << 22;
   ProductSizes sizes = ProductSizes::of(productOf(launch));
   if (std::optional<ProductSizes> open = openExactRows(launch, arch)) {
     sizes = *open;
     sizes.rows = kMany;
     sizes.shares = false;
+  } else if (sizes.isOpen()) {
+    scheduleExact(s, launch, typicalSizes(sizes, kManyResults), arch);
+    s.split = 1;
+    s.scratchBytes = 0;
+    // Of results that are known a run may still have few tiles, with long sums.
+    if (tensorType(productOf(launch)->getResult(0)).hasStaticShape())
+      shareByRun(s, productOf(launch), arch);
+    return;
   }
   scheduleExact(s, launch, sizes, arch);
 }

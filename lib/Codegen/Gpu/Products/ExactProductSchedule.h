@@ -1,7 +1,7 @@
 //===- ExactProductSchedule.h - Products without matrix units ----*- C++ -*-===//
 //
 // Internal to lib/Codegen/Gpu. What ExactProductSchedule.cpp tells of one number of rows, for
-// schedules by what a run has (OpenExactRows.cpp).
+// schedules by what a run has (OpenExactRows.cpp, OpenProducts.cpp).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,6 +17,14 @@ double scheduleExact(ScheduleChoice &choice, kernel::LaunchOp launch, const Prod
 
 /// What is known of a matrix product of weights, or of others, whose rows alone are open.
 std::optional<ProductSizes> openExactRows(kernel::LaunchOp launch, const GpuArch &arch);
+
+/// Sizes of which those that are open are what they typically are in a run of so many results.
+ProductSizes typicalSizes(ProductSizes sizes, int64_t results);
+/// Leaves to a run how many blocks share what a tile of the choice sums.
+void shareByRun(ScheduleChoice &choice, mlir::Operation *product, const GpuArch &arch);
+/// An exact product of open extents, others than rows alone, for runs of few results.
+llvm::SmallVector<FewRows> scheduleFewOpenProducts(kernel::LaunchOp launch, Schedule many,
+                                                   const GpuArch &arch);
 
 /// Whether both operands of a product lie along what is summed, which is not short.
 bool lieAlongSums(mlir::Operation *product, const ProductSizes &sizes);

@@ -58,7 +58,7 @@ void MmaEmitter::storeRun(Value row, Value column, ArrayRef<Value> sums) {
 }
 
 /// Tiles of the instruction whose columns are neighbours in a lane.
-unsigned MmaEmitter::tilesTogether() const { return parts[1].byInner ? 4 : 1; }
+unsigned MmaEmitter::tilesTogether() const { return operands[1].front().byInner ? 4 : 1; }
 
 /// Whether lanes exchange what they store: four of them have a row's neighbours, which would be
 /// less than a sector of memory at once.

@@ -59,10 +59,32 @@ Value MmaEmitter::swizzled(const Part &part, Value line, Value chunk) {
   return bxor(chunk, arith::OrIOp::create(b, pair, band(line, 1)));
 }
 
-MmaEmitter::Part MmaEmitter::partOf(bool left) {
+/// Neighbours along an extent that only a run knows are as many as divide it.
+SmallVector<MmaEmitter::Part, 1> MmaEmitter::waysOf(bool left) {
+  OperandSource source = sourceOf(p, left, batch);
+  ArrayRef<Value> along = source.innerFirst ? source.inner : source.own;
+  bool open = source.runs && !along.empty() && !getConstantIntValue(along.back()) &&
+              isa<BlockArgument>(p.op->getOperand(left ? 0 : 1));
+  if (!open)
+    return {partOf(left, source, runsOf(f, source))};
+  Value extent = along.back();
+  source.whole = true;
+  f.e.bindAligned(extent); // where the condition of a way holds
+  SmallVector<Part, 1> ways;
+  for (unsigned most = group; most > 0; most = ways.back().runs.lanes / 2) {
+    ways.push_back(partOf(left, source, runsOf(f, source, most)));
+    unsigned lanes = ways.back().runs.lanes;
+    if (lanes > 1)
+      ways.back().holds = arith::CmpIOp::create(
+          b, arith::CmpIPredicate::eq, f.e.remIndex(extent, f.e.index(lanes)), f.e.index(0));
+  }
+  return ways;
+}
+
+MmaEmitter::Part MmaEmitter::partOf(bool left, OperandSource source, OperandRuns runs) {
   Part part;
-  part.source = sourceOf(p, left, batch);
-  part.runs = runsOf(f, part.source);
+  part.source = std::move(source);
+  part.runs = runs;
   part.left = left;
   part.byInner = part.source.innerFirst || instruction.elementBytes() == 1;
   if (part.byInner != part.source.innerFirst)
@@ -103,7 +125,7 @@ Value MmaEmitter::evaluated(const Part &part, const ProductOperand &operand) {
 
 /// The thread's chunks of step `step` of k: copies to `stage` that have begun, and what is to be
 /// written there.
-SmallVector<MmaEmitter::Held> MmaEmitter::fetch(Part &part, Value step, Value stage) {
+SmallVector<MmaEmitter::Held> MmaEmitter::fetch(const Part &part, Value step, Value stage) {
   SmallVector<Held> held;
   unsigned lanes = part.runs.lanes, bytes = lanes * instruction.elementBytes();
   Value first = f.e.mulIndex(step, f.e.index(depth));
@@ -154,9 +176,30 @@ SmallVector<MmaEmitter::Held> MmaEmitter::fetch(Part &part, Value step, Value st
   return held;
 }
 
+/// The first of several ways that holds. What it reads one by one is written at once.
+void MmaEmitter::fetchEither(ArrayRef<Part> ways, Value step, Value stage) {
+  auto body = [&] { write(fetch(ways.front(), step, stage)); };
+  if (ways.size() == 1)
+    return body();
+  auto branch = scf::IfOp::create(b, ways.front().holds, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  f.e.nested(body);
+  b.setInsertionPointToStart(branch.elseBlock());
+  f.e.nested([&] { fetchEither(ways.drop_front(), step, stage); });
+}
+
 void MmaEmitter::fetchAll(Value step, Value stage, SmallVector<Held> &held) {
-  for (Part &part : parts)
-    held.append(fetch(part, step, stage));
+  // What lies behind the last step is never multiplied.
+  auto several = [](ArrayRef<Part> ways) { return ways.size() > 1; };
+  if (llvm::any_of(operands, several))
+    f.when(f.less(step, endStep), [&] {
+      for (ArrayRef<Part> ways : llvm::make_filter_range(operands, several))
+        fetchEither(ways, step, stage);
+    });
+  for (ArrayRef<Part> ways : operands)
+    if (ways.size() == 1)
+      held.append(fetch(ways.front(), step, stage));
   commitCopies(b);
 }
 
@@ -226,9 +269,9 @@ SmallVector<Value> MmaEmitter::multiply(Value stage, ValueRange sums) {
                     : loadMatrices(b, tileAt(part, stage, first, k), 4, !part.byInner));
     };
     for (unsigned i = 0; i < down; ++i)
-      left.push_back(load(parts[0], stage, i * 16, k));
+      left.push_back(load(operands[0].front(), stage, i * 16, k));
     for (unsigned j = 0; j < across; j += 2)
-      right.push_back(load(parts[1], stage, j * 8, k));
+      right.push_back(load(operands[1].front(), stage, j * 8, k));
     for (unsigned i = 0; i < down; ++i)
       for (unsigned j = 0; j < across; ++j) {
         size_t at = (i * across + j) * 4;
@@ -275,6 +318,25 @@ SmallVector<Value> MmaEmitter::multiplyAll() {
   return SmallVector<Value>(loop.getResults().take_front(t.sums()));
 }
 
+/// The warp's sums of all steps of the block. Operands without elements are not read.
+SmallVector<Value> MmaEmitter::multiplyAny() {
+  if (getConstantIntValue(inner))
+    return multiplyAll();
+  auto any = scf::IfOp::create(b, SmallVector<Type>(t.sums(), instruction.sum),
+                               f.less(f.e.index(0), inner), /*withElseRegion=*/true);
+  auto body = [&](Block *block, function_ref<SmallVector<Value>()> sums) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(block);
+    scf::YieldOp::create(b, f.e.nested([&] { return sums(); }));
+  };
+  body(any.thenBlock(), [&] { return multiplyAll(); });
+  body(any.elseBlock(), [&] {
+    Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(instruction.sum)));
+    return SmallVector<Value>(t.sums(), zero);
+  });
+  return SmallVector<Value>(any.getResults());
+}
+
 void MmaEmitter::run() {
   rows = f.volume(p.rows);
   columns = f.volume(p.columns);
@@ -283,17 +345,17 @@ void MmaEmitter::run() {
     return f.e.divIndex(f.e.addIndex(extent, f.e.index(size - 1)), f.e.index(size));
   };
   Value tilesM = tiles(rows, t.rows), tilesN = tiles(columns, t.columns);
-  part = f.e.remIndex(f.block, f.e.index(s.getSplit()));
-  tileNumber = f.e.divIndex(f.block, f.e.index(s.getSplit()));
-  SmallVector<Value> place =
-      f.delinearize(tileNumber, {f.volume(p.batch), f.e.mulIndex(tilesM, tilesN)});
+  Value steps = tiles(inner, depth), ofMatrix = f.e.mulIndex(tilesM, tilesN);
+  shares = ProductParts::of(f, f.e.mulIndex(f.volume(p.batch), ofMatrix), steps);
+  SmallVector<Value> place = f.delinearize(shares.tile, {f.volume(p.batch), ofMatrix});
   batchNumber = place[0];
   batch = uniform(f.delinearize(batchNumber, p.batch));
   auto [down, acrossTile] = tileIn(f, place[1], tilesM, tilesN);
   rowTile = f.e.mulIndex(down, f.e.index(t.rows));
   columnTile = f.e.mulIndex(acrossTile, f.e.index(t.columns));
-  Value steps = tiles(inner, depth), each = tiles(steps, s.getSplit());
-  firstStep = f.e.mulIndex(part, each);
+  Value each = f.e.addIndex(steps, f.e.subIndex(shares.count, f.e.index(1)));
+  each = f.e.divIndex(each, shares.count);
+  firstStep = f.e.mulIndex(shares.part, each);
   endStep = f.minIndex(f.e.addIndex(firstStep, each), steps);
   shared = f.dynamicShared();
   tid = NVVM::ThreadIdXOp::create(b, b.getI32Type());
@@ -303,15 +365,15 @@ void MmaEmitter::run() {
   warpRow = mul(shr(warp, llvm::Log2_32(across)), t.warpRows);
   warpColumn = mul(band(warp, across - 1), t.warpColumns);
   for (bool left : {true, false})
-    parts.push_back(partOf(left));
-  SmallVector<Value> sums = multiplyAll();
+    operands.push_back(waysOf(left));
+  SmallVector<Value> sums = multiplyAny();
   if (f.failed)
     return;
   if (exchanges())
     f.barrier(); // all slices have been multiplied
   if (s.getSplit() == 1)
     return store(sums);
-  shareSums(f, tileNumber, part, sums, instruction.sum, [&](ValueRange totals) { store(totals); });
+  shareSums(f, shares, sums, instruction.sum, [&](ValueRange totals) { store(totals); });
 }
 
 void device::emitMmaKernel(KernelFrame &f) {

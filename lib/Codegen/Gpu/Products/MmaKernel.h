@@ -30,6 +30,7 @@ private:
     unsigned width, offset; ///< rows or columns; bytes in a stage
     llvm::SmallVector<Coords> own;
     llvm::SmallVector<Value> exists; ///< whether it is before the end; null: it is
+    Value holds;                     ///< whether it may be read so; null: it may
 
     unsigned lineBytes(unsigned elementBytes) const {
       return byInner ? MmaTile::lineBytes : width * elementBytes;
@@ -42,7 +43,8 @@ private:
 
   Value sharedAt(Value offset) { return bytesBehind(shared, offset); }
 
-  Part partOf(bool left);
+  llvm::SmallVector<Part, 1> waysOf(bool left);
+  Part partOf(bool left, OperandSource source, OperandRuns runs);
   unsigned chunksOfThread(const Part &part) const { return part.width * 8 / t.threads(); }
   unsigned chunksOfLine(const Part &part) const {
     return part.lineBytes(instruction.elementBytes()) / 16;
@@ -50,7 +52,8 @@ private:
   unsigned piecesOfChunk(const Part &part) const { return group / part.runs.lanes; }
   std::pair<Value, Value> chunkAt(const Part &part, unsigned i);
   Value swizzled(const Part &part, Value line, Value chunk);
-  llvm::SmallVector<Held> fetch(Part &part, Value step, Value stage);
+  llvm::SmallVector<Held> fetch(const Part &part, Value step, Value stage);
+  void fetchEither(llvm::ArrayRef<Part> ways, Value step, Value stage);
   void fetchAll(Value step, Value stage, llvm::SmallVector<Held> &held);
   Value evaluated(const Part &part, const ProductOperand &operand);
   void write(llvm::ArrayRef<Held> held);
@@ -59,6 +62,7 @@ private:
   llvm::SmallVector<Value> loadAcross(const Part &part, Value stage, unsigned first, unsigned k);
   llvm::SmallVector<Value> multiply(Value stage, mlir::ValueRange sums);
   llvm::SmallVector<Value> multiplyAll();
+  llvm::SmallVector<Value> multiplyAny();
   enum class Order { Columns, Across, Mixed };
   Order orderOfResults();
   unsigned lanesOfRun(unsigned most);
@@ -75,10 +79,12 @@ private:
   unsigned group, depth, stages; ///< elements of 16 bytes, of k in a stage
   Value rows, columns, inner;    ///< extents as one number
   Coords batch;
-  Value batchNumber, tileNumber, rowTile, columnTile;
-  Value firstStep, endStep, part;
+  Value batchNumber, rowTile, columnTile;
+  ProductParts shares; ///< of k that blocks have of the tile
+  Value firstStep, endStep;
   Value shared, tid, lane, warpRow, warpColumn; ///< the warp's first ones in the tile
-  llvm::SmallVector<Part, 2> parts;             ///< left, right
+  /// Left, right: the ways to read it, of which a run takes the first that holds.
+  llvm::SmallVector<llvm::SmallVector<Part, 1>, 2> operands;
 };
 
 } // namespace tcc::codegen::device

@@ -1,6 +1,7 @@
 //===- MmaTile.cpp - How blocks tile products for mma.sync ----------------===//
 #include "MmaTile.h"
 #include "tcc/Codegen/Common/Elemental.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -89,6 +90,10 @@ std::optional<MmaProduct> device::mmaProduct(Operation *op, bool tf32) {
       computeType(sumType(tensorType(op->getResult(0)).getElementType())) != instruction->sum)
     return std::nullopt;
   MmaProduct product{ProductSizes::of(op), *instruction};
+  product.open = product.isOpen();
+  product.openInner = product.inner < 0;
+  if (product.openInner)
+    product.inner = kTypicalReduction;
   return product.inner > 0 ? std::optional(product) : std::nullopt;
 }
 
@@ -99,7 +104,7 @@ bool device::isSkinnyMma(Operation *op, const MmaProduct &product) {
     return false;
   auto isLast = [&](Value v, ArrayRef<int64_t> axes) {
     RankedTensorType type = tensorType(v);
-    if (axes.empty() || axes.back() + 1 != type.getRank())
+    if (axes.empty() || axes.back() + 1 != type.getRank() || type.isDynamicDim(axes.back()))
       return false;
     int64_t bytes = type.getShape().back() * product.instruction.elementBytes();
     return bytes % GpuArch::accessBytes == 0;

@@ -16,11 +16,13 @@ struct ProductSizes {
   bool shares = true; ///< blocks may share what a tile sums, for so many tiles there are at most
 
   static ProductSizes of(mlir::Operation *product);
+  bool isOpen() const { return batch < 0 || rows < 0 || columns < 0 || inner < 0; }
 };
 
 /// What a schedule has to know of a product for the matrix units.
 struct MmaProduct : ProductSizes {
   MatrixInstruction instruction;
+  bool open = false, openInner = false; ///< some extent is; k is, and taken to be typical
 
   /// With so many of the rows and columns that are open.
   MmaProduct with(int64_t open) const;
@@ -30,7 +32,7 @@ struct MmaProduct : ProductSizes {
 };
 
 /// Null unless the template takes the launch: a product or convolution whose operands have
-/// an instruction, summed in its type, over a number of elements that is known and not 0.
+/// an instruction, summed in its type, over a number of elements that is open or not 0.
 /// `tf32`: operands of f32 may be rounded.
 std::optional<MmaProduct> mmaProduct(kernel::LaunchOp launch, bool tf32);
 std::optional<MmaProduct> mmaProduct(mlir::Operation *op, bool tf32);

@@ -53,7 +53,7 @@ SmallVector<FewRows> device::scheduleFewExactRows(kernel::LaunchOp launch, Sched
   constexpr unsigned kKernels = 16;
   std::optional<ProductSizes> sizes = openExactRows(launch, arch);
   if (!sizes)
-    return {};
+    return scheduleFewOpenProducts(launch, many, arch);
   SmallVector<RowsWay> ways;
   auto wayAt = [&](const ScheduleChoice *only, int64_t rows) {
     RowsWay way{ScheduleChoice(), rows};

@@ -265,10 +265,10 @@ static Elemental::Reading readingOf(KernelFrame &f, const OperandSource &s, unsi
   return f.e.readingOf(operand.tensor, operand.at);
 }
 
-OperandRuns device::runsOf(KernelFrame &f, const OperandSource &s) {
+OperandRuns device::runsOf(KernelFrame &f, const OperandSource &s, unsigned most) {
   ArrayRef<Value> extents = s.innerFirst ? s.inner : s.own;
   auto extent = extents.empty() ? std::nullopt : getConstantIntValue(extents.back());
-  if (!s.runs || !extent)
+  if (!s.runs || extents.empty() || (!extent && !s.whole))
     return {};
   // Code that finds out is made aside and thrown away.
   Block aside;
@@ -276,8 +276,8 @@ OperandRuns device::runsOf(KernelFrame &f, const OperandSource &s) {
   f.b.setInsertionPointToEnd(&aside);
   unsigned bytes = storageType(s.element).getIntOrFloatBitWidth() / 8;
   OperandRuns runs;
-  for (unsigned lanes = 16 / bytes; lanes > 1 && runs.lanes == 1; lanes /= 2) {
-    if (*extent % lanes != 0)
+  for (unsigned lanes = std::min(16 / bytes, most); lanes > 1 && runs.lanes == 1; lanes /= 2) {
+    if (extent && *extent % lanes != 0)
       continue;
     Elemental::Reading reading = readingOf(f, s, lanes);
     if (!reading.neighbours)
@@ -300,56 +300,84 @@ std::pair<Value, Value> device::tileIn(KernelFrame &f, Value number, Value tiles
   return {f.e.addIndex(first, f.e.remIndex(rest, height)), f.e.divIndex(rest, height)};
 }
 
-void device::shareSums(KernelFrame &f, Value tile, Value part, ArrayRef<Value> sums, Type sum,
+ProductParts ProductParts::of(KernelFrame &f, Value tiles, Value steps) {
+  ProductParts parts{f.e.index(f.schedule.getSplit()), {}, {}, f.schedule.getMostBlocks() != 0};
+  if (parts.open)
+    parts.count = partsOfProduct(f.b, f.b.getLoc(), tiles, steps, f.schedule);
+  parts.tile = f.e.divIndex(f.block, parts.count);
+  parts.part = f.e.remIndex(f.block, parts.count);
+  return parts;
+}
+
+/// The sums of all parts, in their order, which `read` finds: group `i` of part `of`.
+static SmallVector<Value> addParts(KernelFrame &f, const ProductParts &parts, size_t sums,
+                                   unsigned together, Value zero, Type sum,
+                                   function_ref<Value(Value of, unsigned i)> readAt) {
+  constexpr unsigned kMany = 16, kHeld = 64; // parts; numbers
+  ImplicitLocOpBuilder &b = f.b;
+  SmallVector<Value> totals(sums, zero);
+  // Of many parts, those of a few blocks are on their way where a thread has registers for them.
+  bool several = parts.open || f.schedule.getSplit() > kMany;
+  unsigned atOnce = several ? std::max<size_t>(1, kHeld / sums) : 1;
+  Value step = f.e.index(atOnce);
+  Value whole = f.e.mulIndex(f.e.divIndex(parts.count, step), step);
+  for (auto [begin, end, count] :
+       {std::tuple(f.e.index(0), whole, atOnce), std::tuple(whole, parts.count, 1u)}) {
+    if (begin == end || getConstantIntValue(begin) == getConstantIntValue(end).value_or(-1))
+      continue;
+    auto loop = scf::ForOp::create(b, begin, end, f.e.index(count), totals);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    totals.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+    auto read = [&](unsigned n, unsigned i) {
+      return readAt(f.e.addIndex(loop.getInductionVar(), f.e.index(n)), i);
+    };
+    auto add = [&](Value values, unsigned i) {
+      for (unsigned j = 0; j < together; ++j)
+        totals[i + j] = emitCombine(b, prim::ReduceKind::sum, sum, totals[i + j],
+                                    vector::ExtractOp::create(b, values, int64_t(j)));
+    };
+    SmallVector<Value> later; // of all blocks but the last of these
+    for (unsigned n = 0; n + 1 < count; ++n)
+      for (unsigned i = 0; i < totals.size(); i += together)
+        later.push_back(read(n, i));
+    for (auto [number, values] : llvm::enumerate(later))
+      add(values, unsigned(number * together % totals.size()));
+    for (unsigned i = 0; i < totals.size(); i += together)
+      add(read(count - 1, i), i);
+    scf::YieldOp::create(b, totals);
+    totals.assign(loop.getResults().begin(), loop.getResults().end());
+  }
+  return totals;
+}
+
+void device::shareSums(KernelFrame &f, const ProductParts &parts, ArrayRef<Value> sums, Type sum,
                        function_ref<void(ValueRange)> finish) {
   constexpr unsigned kTogether = 4, kAligned = 16; // sums, bytes
-  constexpr unsigned kMany = 16, kHeld = 64;       // parts; numbers
   ImplicitLocOpBuilder &b = f.b;
   auto some = VectorType::get({kTogether}, sums[0].getType());
-  Value split = f.e.index(f.schedule.getSplit()), threads = f.e.index(f.schedule.getThreads());
+  Value threads = f.e.index(f.schedule.getThreads());
   auto placeOf = [&](Value of, unsigned i) {
-    Value number = f.e.addIndex(f.e.mulIndex(tile, split), of);
+    Value number = f.e.addIndex(f.e.mulIndex(parts.tile, parts.count), of);
     number = f.e.addIndex(f.e.mulIndex(number, f.e.index(sums.size() / kTogether)),
                           f.e.index(i / kTogether));
     return f.scratchAt(0, some, f.e.addIndex(f.e.mulIndex(number, threads), f.thread));
   };
-  for (unsigned i = 0; i < sums.size(); i += kTogether) {
-    Value values = vector::FromElementsOp::create(b, some, sums.slice(i, kTogether));
-    LLVM::StoreOp::create(b, values, placeOf(part, i), kAligned);
-  }
-  f.inLastBlock(tile, f.schedule.getSplit(), [&] {
-    Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(sums[0].getType())));
-    SmallVector<Value> totals(sums.size(), zero);
-    // Of many parts, those of a few blocks are on their way where a thread has registers for them.
-    unsigned atOnce = f.schedule.getSplit() > kMany ? std::max<size_t>(1, kHeld / sums.size()) : 1;
-    unsigned all = f.schedule.getSplit(), whole = all / atOnce * atOnce;
-    for (auto [begin, end, parts] : {std::tuple(0u, whole, atOnce), std::tuple(whole, all, 1u)}) {
-      if (begin == end)
-        continue;
-      auto loop = scf::ForOp::create(b, f.e.index(begin), f.e.index(end), f.e.index(parts), totals);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(loop.getBody());
-      totals.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
-      auto read = [&](unsigned n, unsigned i) {
-        Value of = f.e.addIndex(loop.getInductionVar(), f.e.index(n));
-        return Value(LLVM::LoadOp::create(b, some, placeOf(of, i), kAligned));
-      };
-      auto add = [&](Value values, unsigned i) {
-        for (unsigned j = 0; j < kTogether; ++j)
-          totals[i + j] = emitCombine(b, prim::ReduceKind::sum, sum, totals[i + j],
-                                      vector::ExtractOp::create(b, values, int64_t(j)));
-      };
-      SmallVector<Value> later; // of all blocks but the last of these
-      for (unsigned n = 0; n + 1 < parts; ++n)
-        for (unsigned i = 0; i < totals.size(); i += kTogether)
-          later.push_back(read(n, i));
-      for (auto [number, values] : llvm::enumerate(later))
-        add(values, unsigned(number * kTogether % totals.size()));
-      for (unsigned i = 0; i < totals.size(); i += kTogether)
-        add(read(parts - 1, i), i);
-      scf::YieldOp::create(b, totals);
-      totals.assign(loop.getResults().begin(), loop.getResults().end());
+  auto share = [&] {
+    for (unsigned i = 0; i < sums.size(); i += kTogether) {
+      Value values = vector::FromElementsOp::create(b, some, sums.slice(i, kTogether));
+      LLVM::StoreOp::create(b, values, placeOf(parts.part, i), kAligned);
     }
-    finish(totals);
-  });
+    f.inLastBlock(parts.tile, parts.count, [&] {
+      Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(sums[0].getType())));
+      finish(addParts(f, parts, sums.size(), kTogether, zero, sum, [&](Value of, unsigned i) {
+        return Value(LLVM::LoadOp::create(b, some, placeOf(of, i), kAligned));
+      }));
+    });
+  };
+  if (!parts.open)
+    return share();
+  Value alone = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, parts.count, f.e.index(1));
+  f.when(alone, [&] { finish(sums); });
+  f.when(f.less(f.e.index(1), parts.count), share);
 }

@@ -62,18 +62,19 @@ struct OperandSource {
   Coords batch;
   llvm::SmallVector<mlir::Value> own, inner; ///< extents
   mlir::Type element;
-  bool innerFirst;  ///< neighbours in memory differ in k
-  bool runs = true; ///< neighbours may be read together
+  bool innerFirst;    ///< neighbours in memory differ in k
+  bool runs = true;   ///< neighbours may be read together
+  bool whole = false; ///< the open extent along which they lie is one that vectors divide
 };
 OperandSource sourceOf(const Product &product, bool left, llvm::ArrayRef<Coord> batch);
 
 /// How many neighbours, in k or in the own index, can be read at once: at most 16 bytes that
-/// never cross a row of anything.
+/// never cross a row of anything, and `most` of them.
 struct OperandRuns {
   unsigned lanes = 1;
   bool direct = false; ///< 4 bytes or more that lie in memory as they are, aligned
 };
-OperandRuns runsOf(KernelFrame &f, const OperandSource &source);
+OperandRuns runsOf(KernelFrame &f, const OperandSource &source, unsigned most = 16);
 
 /// The index of `lanes` neighbours from element `number` of `extents` on; of the last ones past
 /// the end.
@@ -87,10 +88,24 @@ Coords uniform(llvm::ArrayRef<mlir::Value> indices);
 std::pair<mlir::Value, mlir::Value> tileIn(KernelFrame &f, mlir::Value number,
                                            mlir::Value tilesDown, mlir::Value tilesAcross);
 
-/// Of a tile whose k is cut in the schedule's `split` parts, a block each: every thread leaves its
-/// `sums`, a multiple of four of prim type `sum`, in scratch memory, and those of the last block to
-/// come add up what all have left there, in order of the parts, for `finish`.
-void shareSums(KernelFrame &f, mlir::Value tile, mlir::Value part, llvm::ArrayRef<mlir::Value> sums,
+/// How many of the `split` blocks that may share a tile have a part of its sums, where only a run
+/// knows how many tiles there are, or slices of k in each. The host counts blocks by it and the
+/// kernel finds its part by it.
+mlir::Value partsOfProduct(mlir::OpBuilder &b, mlir::Location loc, mlir::Value tiles,
+                           mlir::Value steps, Schedule schedule);
+/// Parts of k that blocks have of a tile: those of the schedule, or what a run makes of them.
+struct ProductParts {
+  mlir::Value count, tile, part; ///< of all; the block's
+  bool open = false;             ///< there may be one
+
+  /// `tiles` of the launch, each with so many slices of k.
+  static ProductParts of(KernelFrame &f, mlir::Value tiles, mlir::Value steps);
+};
+
+/// Of a tile whose k is cut in parts, a block each: every thread leaves its `sums`, a multiple of
+/// four of prim type `sum`, in scratch memory, and those of the last block to come add up what all
+/// have left there, in order of the parts, for `finish`. One part's sums are finished as they are.
+void shareSums(KernelFrame &f, const ProductParts &parts, llvm::ArrayRef<mlir::Value> sums,
                mlir::Type sum, llvm::function_ref<void(mlir::ValueRange)> finish);
 
 } // namespace tcc::codegen::device

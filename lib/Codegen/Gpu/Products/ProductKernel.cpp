@@ -151,7 +151,7 @@ SmallVector<Value> ProductEmitter::multiplyOnUnits(Value slice, ValueRange sums)
 
 std::optional<int64_t> ProductEmitter::rounds() const {
   std::optional<int64_t> all = getConstantIntValue(inner);
-  if (!all)
+  if (!all || parts.open)
     return std::nullopt;
   return llvm::divideCeil(*all, int64_t(s.getDepth()) * s.getSplit() * s.getVectors());
 }
@@ -165,15 +165,15 @@ SmallVector<Value> ProductEmitter::multiplyAll() {
   // Whole slices have no end to be looked for: what is read past the last one is never multiplied.
   std::optional<int64_t> all = getConstantIntValue(inner);
   int64_t ofAll = int64_t(s.getDepth()) * s.getSplit() * s.getVectors();
-  Value within = ahead && all && *all % ofAll == 0 ? Value() : inner;
+  Value within = ahead && !parts.open && all && *all % ofAll == 0 ? Value() : inner;
   SmallVector<Value> carried = zeroSums();
   auto writeTo = [&](Value slice, ArrayRef<SmallVector<Value>> values) {
-    for (auto [part, v] : llvm::zip(parts, values))
+    for (auto [part, v] : llvm::zip(slices, values))
       part.write(v, slice);
   };
   auto readFrom = [&](Value round) {
-    return SmallVector<SmallVector<Value>>{parts[0].read(round, within),
-                                           parts[1].read(round, within)};
+    return SmallVector<SmallVector<Value>>{slices[0].read(round, within),
+                                           slices[1].read(round, within)};
   };
   // The group's slices lie together.
   bool single = shape.slicesOfGroup == 1;
@@ -374,7 +374,7 @@ void ProductEmitter::addUp(ValueRange sums) {
   SmallVector<Value> all;
   for (unsigned i = 0; i < each; ++i)
     all.append(totalsOf(runAt(i)));
-  shareSums(f, tileNumber, part, all, sumElement, [&](ValueRange totals) {
+  shareSums(f, parts, all, sumElement, [&](ValueRange totals) {
     for (unsigned i = 0; i < each; ++i)
       storeRun(runAt(i), SmallVector<Value>(totals.slice(i * group, group)), memoryOf(runAt(i)));
   });
@@ -389,22 +389,24 @@ void ProductEmitter::findTile() {
   tileNumber = f.block;
   firstInner = f.e.index(0);
   endInner = inner;
-  if (unsigned among = s.getSplit() * s.getVectors(); among > 1) {
-    Value split = f.e.index(s.getSplit()), own = f.e.index(0);
-    tileNumber = f.e.divIndex(f.block, split);
-    part = f.e.remIndex(f.block, split);
+  Value batches = f.volume(p.batch), all = f.volume({tiles(batches, s.getLanes()), tilesM, tilesN});
+  if (s.getSplit() * s.getVectors() > 1) {
+    unsigned round = s.getDepth() * s.getVectors();
+    Value own = f.e.index(0);
+    parts = ProductParts::of(f, all, tiles(inner, round));
+    tileNumber = parts.tile;
     if (s.getVectors() > 1)
       own = groupNumber;
-    Value each = tiles(inner, s.getDepth() * among);
+    Value among = f.e.mulIndex(parts.count, f.e.index(round));
+    Value each = f.e.divIndex(f.e.addIndex(inner, f.e.subIndex(among, f.e.index(1))), among);
     each = f.e.mulIndex(each, f.e.index(s.getDepth()));
     firstInner =
-        f.e.mulIndex(f.e.addIndex(f.e.mulIndex(part, f.e.index(s.getVectors())), own), each);
+        f.e.mulIndex(f.e.addIndex(f.e.mulIndex(parts.part, f.e.index(s.getVectors())), own), each);
     endInner = f.e.addIndex(firstInner, each);
     // Groups meet at each round, and read zeros past the end.
     if (s.getVectors() == 1)
       endInner = f.minIndex(endInner, inner);
   }
-  Value batches = f.volume(p.batch);
   SmallVector<Value> place =
       f.delinearize(tileNumber, {tiles(batches, s.getLanes()), tilesM, tilesN});
   if (ring) {
@@ -456,9 +458,9 @@ void ProductEmitter::shareSlices() {
     Value memory = sharedOf(left);
     if (left)
       slicesBegin = memory;
-    parts.emplace_back(f, sourceOf(p, left, batch), shapeOf(left),
-                       TileThreads{shape.threads, member}, sumElement, memory,
-                       left ? rowTile : columnTile);
+    slices.emplace_back(f, sourceOf(p, left, batch), shapeOf(left),
+                        TileThreads{shape.threads, member}, sumElement, memory,
+                        left ? rowTile : columnTile);
   }
 }
 
@@ -478,7 +480,7 @@ void ProductEmitter::run() {
     return addUp(sums);
   if (s.getSplit() == 1)
     return store(sums);
-  shareSums(f, tileNumber, part, sums, sumElement, [&](ValueRange totals) { store(totals); });
+  shareSums(f, parts, sums, sumElement, [&](ValueRange totals) { store(totals); });
 }
 
 void device::emitProductKernel(KernelFrame &f) {

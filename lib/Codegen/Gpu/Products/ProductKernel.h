@@ -79,7 +79,7 @@ private:
   void storeRun(Value number, llvm::ArrayRef<Value> sums, Value memory);
   void addUp(ValueRange sums);
   const SliceMemory &slicesOf(bool left) const {
-    return ring ? static_cast<const SliceMemory &>(copies[left ? 0 : 1]) : parts[left ? 0 : 1];
+    return ring ? static_cast<const SliceMemory &>(copies[left ? 0 : 1]) : slices[left ? 0 : 1];
   }
 
   TileShape shapeOf(bool left) const {
@@ -113,7 +113,8 @@ private:
   Value rows, columns, inner; ///< extents as one number
   Coords batch;               ///< the block's
   Value batchNumber, rowTile, columnTile;
-  Value tileNumber, part;                     ///< the block's tile, and which part of k it has
+  Value tileNumber;                           ///< the block's
+  ProductParts parts;                         ///< of k that blocks have of it
   Value firstInner, endInner;                 ///< that part: whole slices, up to the end
   Value firstRow, firstColumn;                ///< that the tile owns; null: it begins with them
   Value groupNumber, member;                  ///< the thread's group, and its number there
@@ -122,7 +123,7 @@ private:
   ThreadPlace place;                          ///< not of matrix units
   Value slicesBegin;                          ///< shared memory of left's slices, or of both
   llvm::SmallVector<DirectOperand, 2> direct; ///< of a ring: left, right
-  llvm::SmallVector<OperandTile, 2> parts;    ///< left, right
+  llvm::SmallVector<OperandTile, 2> slices;   ///< left, right
   llvm::SmallVector<CopiedTile, 2> copies;    ///< the same of a ring
 };
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "../SharedKernels.h"
-#include "MmaTile.h"
+#include "ExactProductSchedule.h"
 #include "tcc/Analysis/StorageLiveness.h"
 
 using namespace mlir;
@@ -117,6 +117,18 @@ static MmaCost mmaCost(const MmaTile &tile, unsigned stages, int64_t split,
   return {cost, double(each) * tile.rows * tile.columns / kFinish};
 }
 
+/// Numbers of parts of k that blocks may have of a tile.
+constexpr int64_t kSplits[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
+
+/// Whether a product of known extents may have so many of them in such tiles.
+static bool maySplit(const MmaTile &tile, int64_t split, const MmaProduct &product) {
+  constexpr int64_t kShortest = 4; // steps of a block that shares a tile
+  int64_t tiles = product.batch * llvm::divideCeil(product.rows, tile.rows) *
+                  llvm::divideCeil(product.columns, tile.columns);
+  return split == 1 || (tiles <= int64_t(kCounterBytes / sizeof(int32_t)) &&
+                        split * kShortest <= product.steps());
+}
+
 /// Whether the columns of a product of bytes do not lie along k: they are read one by one.
 static bool gathersColumns(Operation *op, const MmaProduct &product) {
   auto dot = dyn_cast<prim::DotOp>(op);
@@ -126,13 +138,14 @@ static bool gathersColumns(Operation *op, const MmaProduct &product) {
 }
 
 /// The best tiles, and what multiplying takes in them: the estimate for wgmma does not count what
-/// is finished either. `gathers`: a thread holds what it reads of a slice one by one.
-static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, bool gathers,
+/// is finished either. Where an extent of `op` is open, blocks share them as a run wants it.
+static double scheduleMma(ScheduleChoice &s, Operation *op, const MmaProduct &product,
                           const GpuArch &arch, bool shares = true) {
   constexpr unsigned kMostHeld = 64; // bytes of a slice; more spill
-  constexpr int64_t kShortest = 4;   // steps of a block that shares a tile
   s.form = Form::Mma;
   s.depth = product.depth();
+  // A thread holds what it reads of a slice one by one.
+  bool gathers = gathersColumns(op, product);
   bool known = shares && product.batch >= 0 && product.rows >= 0 && product.columns >= 0;
   double least = 0, multiply = 0;
   for (const MmaTile &tile : MmaTile::all()) {
@@ -144,10 +157,8 @@ static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, bool gat
     int64_t tiles = !known ? 0
                            : product.batch * llvm::divideCeil(product.rows, tile.rows) *
                                  llvm::divideCeil(product.columns, tile.columns);
-    for (int64_t split : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128}) {
-      bool fits = known && tiles <= int64_t(kCounterBytes / sizeof(int32_t)) &&
-                  split * kShortest <= product.steps();
-      if (split > 1 && !fits)
+    for (int64_t split : kSplits) {
+      if (split > 1 && !(known && maySplit(tile, split, product)))
         break;
       MmaCost cost = mmaCost(tile, stages, split, product, arch);
       if (least != 0 && cost.multiply + cost.finish >= least)
@@ -163,18 +174,21 @@ static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, bool gat
       s.scratchBytes = split > 1 ? kCounterBytes + tiles * split * tile.rows * tile.columns * 4 : 0;
     }
   }
+  if (product.open)
+    shareByRun(s, op, arch);
   return multiply;
 }
 
 SmallVector<FewRows> device::scheduleFewMma(kernel::LaunchOp launch, Schedule many,
                                             const GpuArch &arch) {
-  constexpr int64_t kTypical[] = {16, 64, 256, 1024, kMostOpen};
+  constexpr int64_t kOfBoth =
+      512; // of rows and columns, between which tiles are four times as many
+  constexpr int64_t kTypical[] = {16, 64, 256, kOfBoth, 1024, kMostOpen};
   constexpr double kWorse = 1.1; // about what estimates are off by
   constexpr unsigned kKernels = 4;
   std::optional<MmaProduct> product = mmaProduct(launch, /*tf32=*/true);
   if (!product || product->batch < 0 || (product->rows >= 0 && product->columns >= 0))
-    return {};
-  bool gathers = gathersColumns(productOf(launch), *product);
+    return scheduleWords(launch, many);
   // Elements of the result for so many of what is open.
   int64_t others = product->batch;
   for (int64_t extent : {product->rows, product->columns})
@@ -184,13 +198,23 @@ SmallVector<FewRows> device::scheduleFewMma(kernel::LaunchOp launch, Schedule ma
   };
   auto costAt = [&](const ScheduleChoice &choice, int64_t open) {
     MmaTile tile = MmaTile::of(choice.attr(launch.getContext()));
-    MmaCost cost = mmaCost(tile, choice.vectors, 1, product->with(open), arch);
-    return RowsWay{choice, open, cost.multiply + cost.finish};
+    double least = 0;
+    for (int64_t split : kSplits) {
+      if (split > 1 && !(product->openInner && maySplit(tile, split, product->with(open))))
+        break;
+      MmaCost cost = mmaCost(tile, choice.vectors, split, product->with(open), arch);
+      if (least == 0 || cost.multiply + cost.finish < least)
+        least = cost.multiply + cost.finish;
+    }
+    return RowsWay{choice, open, least};
   };
   SmallVector<RowsWay> ways;
+  bool both = product->rows < 0 && product->columns < 0;
   for (int64_t open : kTypical) {
+    if (open == kOfBoth && !both)
+      continue;
     ScheduleChoice choice;
-    scheduleMma(choice, product->with(open), gathers, arch, /*shares=*/false);
+    scheduleMma(choice, productOf(launch), product->with(open), arch, product->openInner);
     ways.push_back(costAt(choice, open));
   }
   shareKernels(ways, many, kWorse, kKernels, costAt);
@@ -233,13 +257,13 @@ void device::scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp
   double surely = surelyFaster(productOf(launch));
   double mmaCost = 0;
   if (product) {
-    bool gathers = gathersColumns(productOf(launch), *product);
-    mmaCost = scheduleMma(mma, *product, gathers, arch);
+    mmaCost = scheduleMma(mma, productOf(launch), *product, arch);
     // The templates are compared by few of what is open, as that for wgmma is estimated.
     constexpr int64_t kCompared = 128;
     ScheduleChoice compared;
     if (product->rows < 0)
-      mmaCost = scheduleMma(compared, product->with(kCompared), gathers, arch, /*shares=*/false);
+      mmaCost = scheduleMma(compared, productOf(launch), product->with(kCompared), arch,
+                            /*shares=*/false);
   }
   // Measured: small matrices of a batch as well (96 of 64^3 2.3 us by mma.sync, and 1.7). Of open
   // rows each estimate takes a number of tiles of its own.
@@ -252,8 +276,8 @@ void device::scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp
     // Matrix units multiply 32 columns at least.
     constexpr int64_t kFewer = 4, kFewColumns = 32;
     ProductSizes sizes = ProductSizes::of(productOf(launch));
-    bool first =
-        !product || (sizes.columns > 0 && sizes.columns <= kFewer && sizes.rows > sizes.columns);
+    bool first = !product || (sizes.columns > 0 && sizes.columns <= kFewer &&
+                              (sizes.rows < 0 || sizes.rows > sizes.columns));
     ScheduleChoice skinny = start;
     scheduleSkinny(skinny, launch, sizes, arch);
     // Few columns of a long sum are one block's there: 2 x 100,000 x 2 took 41.4 us in bf16, and in

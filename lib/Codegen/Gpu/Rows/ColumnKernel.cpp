@@ -72,8 +72,7 @@ prim::DotOp device::columnProduct(kernel::LaunchOp launch) {
     return {};
   auto right = tensorType(dot.getRhs()), result = tensorType(dot.getResult());
   Type element = result.getElementType();
-  bool known = right.hasStaticShape() && result.hasStaticShape() && space.hasStaticShape() &&
-               tensorType(dot.getLhs()).hasStaticShape();
+  bool known = result.hasStaticShape() && space.hasStaticShape();
   auto last = right.getRank() - 1;
   bool rows = !llvm::is_contained(dot.getRhsContract(), last) &&
               !llvm::is_contained(dot.getRhsBatch(), last);
@@ -84,16 +83,19 @@ prim::DotOp device::columnProduct(kernel::LaunchOp launch) {
   if (!known || !rows || !exact || space.getRank() == 0 ||
       space.getShape().back() != right.getShape().back())
     return {};
-  int64_t inner = 1;
-  for (int64_t axis : dot.getRhsContract())
-    inner *= right.getDimSize(axis);
-  int64_t many = right.getNumElements() / std::max<int64_t>(1, inner); // with batches
+  // Only what is summed may be open.
+  int64_t inner = 1, many = 1; // with batches
+  for (auto [axis, extent] : llvm::enumerate(right.getShape()))
+    if (!llvm::is_contained(dot.getRhsContract(), axis))
+      many *= extent;
+    else
+      inner *= ShapedType::isDynamic(extent) ? kTypicalReduction : extent;
   int64_t few = many ? result.getNumElements() / many : 0;
   // Of narrow floats matrix units multiply 16 rows by 32 columns at least, and read a matrix once:
   // 4 x 2048 x 2048 took 12.3 us so and 6.6 there, 2 x 100,000 x 2 2.7 and 78.
   constexpr int64_t kFewColumns = 32;
   bool cached = narrow ? right.getShape().back() < kFewColumns
-                       : right.getNumElements() * elementBytes(read) <= kCachedBytes;
+                       : many * inner * elementBytes(read) <= kCachedBytes;
   bool pays = few == 1 || (few > 1 && few <= kMostRows && cached);
   bool plain = llvm::all_of(launch.getBody().front().without_terminator(), [&](Operation &op) {
     return &op == dot || prim::isElementwise(&op) || op.hasTrait<prim::Generated>() ||

@@ -139,7 +139,7 @@ static Columns columnsOf(ScheduleChoice &s, prim::DotOp dot) {
     s.lanes /= 2;
   int64_t length = 1, points = tensorType(dot.getResult()).getNumElements();
   for (int64_t axis : dot.getRhsContract())
-    length *= right.getDimSize(axis);
+    length *= right.isDynamicDim(axis) ? kTypicalReduction : right.getDimSize(axis);
   // Eight sums of a thread take registers: a vector by 4096 x 4096 in bf16 takes 11.9 us in blocks
   // of 1024 threads, and 8.3 in those of 512 (H200).
   constexpr unsigned kOfNarrow = 512;
