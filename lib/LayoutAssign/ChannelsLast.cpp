@@ -3,8 +3,8 @@
 // Models come with channels second; kernels want them last. Each convolution is rewritten to that,
 // and the layout spreads forward: an operator one of whose operands exists so is rewritten too if
 // it can be (elementwise, pooling, concatenation, padding, slices, broadcasts, reductions, pixels
-// taken or repeated, channels that become pixels). Every value keeps both forms in a map; a
-// transpose back is made only when an operator that cannot follow asks for it.
+// taken or repeated, channels or tokens that become pixels). Every value keeps both forms in a map;
+// a transpose back is made only when an operator that cannot follow asks for it.
 //
 //   %t = prim.transpose %x [0, 2, 3, 1]
 //   %c = prim.conv %t, %w ... {channels_last}
@@ -62,10 +62,10 @@ private:
   bool rewriteReduce(prim::ReduceOp op);
   bool rewriteTranspose(prim::TransposeOp op);
   bool rewriteShuffle(prim::ReshapeOp op);
+  bool rewriteTokens(prim::ReshapeOp op);
   bool rewriteRepeat(prim::ReshapeOp op);
   bool rewriteBroadcast(prim::BroadcastOp op);
   bool rewriteTake(prim::TakeOp op);
-  void splitJoins();
   std::pair<RankedTensorType, SmallVector<Value>> shaped(ArrayRef<OpFoldResult> extents,
                                                          Value like);
   Value reshapedLike(prim::ReshapeOp op, Value x);
@@ -345,6 +345,25 @@ bool ChannelsLast::rewriteShuffle(prim::ReshapeOp op) {
   return true;
 }
 
+/// Tokens that become pixels, [N, T, C] -> [N, C, T] -> [N, C, H, W], have their channels last.
+bool ChannelsLast::rewriteTokens(prim::ReshapeOp op) {
+  auto transpose = op.getX().getDefiningOp<prim::TransposeOp>();
+  int64_t rank = tensorType(op.getResult()).getRank();
+  if (!transpose || rank < 4)
+    return false;
+  int64_t before = tensorType(op.getX()).getRank();
+  if (before < 3 || transpose.getPermutation() != ArrayRef<int64_t>(toFirst(before)) ||
+      !meetsChannelsLast(op.getResult()))
+    return false;
+  auto from = prim::dimsOf(b, op.getLoc(), op.getX()),
+       to = prim::dimsOf(b, op.getLoc(), op.getResult());
+  for (int64_t axis : {0, 1})
+    if (!isEqualConstantIntOrValue(from[axis], to[axis]))
+      return false;
+  lastOf[op.getResult()] = reshapedLike(op, transpose.getX());
+  return true;
+}
+
 /// Pixels that are repeated: [N, C, H, W] -> [N, C, H, r, W] -> [N, C, H r, W].
 bool ChannelsLast::rewriteRepeat(prim::ReshapeOp op) {
   auto broadcast = op.getX().getDefiningOp<prim::BroadcastOp>();
@@ -422,36 +441,16 @@ bool ChannelsLast::rewrite(Operation *op) {
       .Case([&](prim::SliceOp o) { return rewriteSlice(o); })
       .Case([&](prim::ReduceOp o) { return rewriteReduce(o); })
       .Case([&](prim::TransposeOp o) { return rewriteTranspose(o); })
-      .Case([&](prim::ReshapeOp o) { return rewriteShuffle(o) || rewriteRepeat(o); })
+      .Case([&](prim::ReshapeOp o) {
+        return rewriteTokens(o) || rewriteShuffle(o) || rewriteRepeat(o);
+      })
       .Case([&](prim::BroadcastOp o) { return rewriteBroadcast(o); })
       .Case([&](prim::TakeOp o) { return rewriteTake(o); })
       .Default([](Operation *) { return false; });
 }
 
-/// Pixels that are joined and get an axis for the next repetition at once are joined first.
-void ChannelsLast::splitJoins() {
-  for (auto broadcast : llvm::to_vector(block.getOps<prim::BroadcastOp>())) {
-    auto reshape = broadcast.getX().getDefiningOp<prim::ReshapeOp>();
-    auto before = reshape ? reshape.getX().getDefiningOp<prim::BroadcastOp>() : nullptr;
-    RankedTensorType from = tensorType(broadcast.getX()), to = tensorType(broadcast.getResult());
-    if (!before || tensorType(reshape.getX()).getRank() != from.getRank() ||
-        from.getRank() != to.getRank())
-      continue;
-    for (auto [i, extent] : llvm::enumerate(from.getShape())) {
-      if (extent != 1 || to.getDimSize(broadcast.getAxes()[i]) == 1)
-        continue;
-      SmallVector<int64_t> shape(from.getShape());
-      shape.erase(shape.begin() + i);
-      b.setInsertionPoint(reshape);
-      reshape.getXMutable().assign(prim::ReshapeOp::create(b, reshape.getLoc(), from.clone(shape),
-                                                           reshape.getX(), reshape.getSizes()));
-      break;
-    }
-  }
-}
-
 void ChannelsLast::run() {
-  splitJoins();
+  joinBeforeRepeating(block, b);
   SmallVector<Operation *> ops;
   for (Operation &op : block)
     ops.push_back(&op);

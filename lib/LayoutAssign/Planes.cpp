@@ -65,6 +65,27 @@ std::optional<Repeated> tcc::repeatedBy(prim::BroadcastOp op) {
   return std::nullopt;
 }
 
+void tcc::joinBeforeRepeating(Block &block, OpBuilder &b) {
+  for (auto broadcast : llvm::to_vector(block.getOps<prim::BroadcastOp>())) {
+    auto reshape = broadcast.getX().getDefiningOp<prim::ReshapeOp>();
+    auto before = reshape ? reshape.getX().getDefiningOp<prim::BroadcastOp>() : nullptr;
+    RankedTensorType from = tensorType(broadcast.getX()), to = tensorType(broadcast.getResult());
+    if (!before || tensorType(reshape.getX()).getRank() != from.getRank() ||
+        from.getRank() != to.getRank())
+      continue;
+    for (auto [i, extent] : llvm::enumerate(from.getShape())) {
+      if (extent != 1 || to.getDimSize(broadcast.getAxes()[i]) == 1)
+        continue;
+      SmallVector<int64_t> shape(from.getShape());
+      shape.erase(shape.begin() + i);
+      b.setInsertionPoint(reshape);
+      reshape.getXMutable().assign(prim::ReshapeOp::create(b, reshape.getLoc(), from.clone(shape),
+                                                           reshape.getX(), reshape.getSizes()));
+      break;
+    }
+  }
+}
+
 /// What `user` of a value in one layout gives that has it too: nothing, its results, or the pixels
 /// that a broadcast repeats once they are joined.
 static SmallVector<Value> keepingLayout(Operation *user, int64_t rank) {

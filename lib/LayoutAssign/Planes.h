@@ -26,6 +26,9 @@ struct Repeated {
 /// What `op` repeats, behind a reshape that gives it an axis of one element for that.
 std::optional<Repeated> repeatedBy(prim::BroadcastOp op);
 
+/// Pixels that are joined and get an axis for the next repetition at once are joined first.
+void joinBeforeRepeating(mlir::Block &block, mlir::OpBuilder &b);
+
 /// Whether `x` reaches a convolution, a pool or something that is channels last (`isLast`), through
 /// operators that keep the layout, or a transpose to that, while none but these read it. Others are
 /// the model's own wish: the tokens of a vision transformer come as [N, C, T] and are meant to be

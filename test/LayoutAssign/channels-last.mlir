@@ -251,3 +251,44 @@ func.func @tokens(%x: tensor<2x32x100xf32>) -> tensor<2x32x100xf32> {
   %4 = prim.transpose %3 [0, 2, 1] : (tensor<2x100x32xf32>) -> tensor<2x32x100xf32>
   return %4 : tensor<2x32x100xf32>
 }
+
+// Tokens that become pixels for a convolution, behind a resize and a concatenation, lie as they are.
+// CHECK-LABEL: func @pixels_of_tokens
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x20x8xf32>, %[[Y:[a-z0-9]+]]: tensor<2x40x8xf32>
+// CHECK-NOT: prim.transpose
+// CHECK: %[[S:.*]] = prim.reshape %[[X]] sizes() : (tensor<2x20x8xf32>) -> tensor<2x5x4x8xf32>
+// CHECK: %[[T:.*]] = prim.take %[[S]], %{{.*}} axis 1 : {{.*}} -> tensor<2x10x4x8xf32>
+// CHECK: %[[L:.*]] = prim.reshape %[[Y]] sizes() : (tensor<2x40x8xf32>) -> tensor<2x10x4x8xf32>
+// CHECK: %[[J:.*]] = prim.concat %[[T]], %[[L]] axis 3
+// CHECK: prim.conv %[[J]], {{.*}}channels_last
+func.func @pixels_of_tokens(%x: tensor<2x20x8xf32>, %y: tensor<2x40x8xf32>, %i: tensor<10xi64>, %w: tensor<6x16x1x1xf32>) -> tensor<2x6x10x4xf32> {
+  %0 = prim.transpose %x [0, 2, 1] : (tensor<2x20x8xf32>) -> tensor<2x8x20xf32>
+  %1 = prim.reshape %0 sizes() : (tensor<2x8x20xf32>) -> tensor<2x8x5x4xf32>
+  %2 = prim.take %1, %i axis 2 : (tensor<2x8x5x4xf32>, tensor<10xi64>) -> tensor<2x8x10x4xf32>
+  %3 = prim.transpose %y [0, 2, 1] : (tensor<2x40x8xf32>) -> tensor<2x8x40xf32>
+  %4 = prim.reshape %3 sizes() : (tensor<2x8x40xf32>) -> tensor<2x8x10x4xf32>
+  %5 = prim.concat %2, %4 axis 1 : (tensor<2x8x10x4xf32>, tensor<2x8x10x4xf32>) -> tensor<2x16x10x4xf32>
+  %6 = prim.conv %5, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x16x10x4xf32>, tensor<6x16x1x1xf32>) -> tensor<2x6x10x4xf32>
+  return %6 : tensor<2x6x10x4xf32>
+}
+
+// Of tokens whose channels are split nothing lies so, nor is there a reason where planes are wanted.
+// CHECK-LABEL: func @no_pixels_of_tokens
+// CHECK: prim.transpose %arg0 [0, 2, 1]
+// CHECK: prim.transpose %{{.*}} [0, 2, 3, 1] : (tensor<2x4x10x4xf32>)
+func.func @no_pixels_of_tokens(%x: tensor<2x20x8xf32>, %w: tensor<6x4x1x1xf32>) -> tensor<2x6x10x4xf32> {
+  %0 = prim.transpose %x [0, 2, 1] : (tensor<2x20x8xf32>) -> tensor<2x8x20xf32>
+  %1 = prim.reshape %0 sizes() : (tensor<2x8x20xf32>) -> tensor<2x4x10x4xf32>
+  %2 = prim.conv %1, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x4x10x4xf32>, tensor<6x4x1x1xf32>) -> tensor<2x6x10x4xf32>
+  return %2 : tensor<2x6x10x4xf32>
+}
+
+// CHECK-LABEL: func @tokens_as_planes
+// CHECK: %[[T:.*]] = prim.transpose %arg0 [0, 2, 1]
+// CHECK: %[[R:.*]] = prim.reshape %[[T]]
+// CHECK: return %[[R]]
+func.func @tokens_as_planes(%x: tensor<2x20x8xf32>) -> tensor<2x8x5x4xf32> {
+  %0 = prim.transpose %x [0, 2, 1] : (tensor<2x20x8xf32>) -> tensor<2x8x20xf32>
+  %1 = prim.reshape %0 sizes() : (tensor<2x8x20xf32>) -> tensor<2x8x5x4xf32>
+  return %1 : tensor<2x8x5x4xf32>
+}
