@@ -9,6 +9,7 @@
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Idioms/ComplexMath.h"
 #include "Decompose/Idioms/Standardize.h"
+#include <limits>
 
 using namespace mlir;
 using namespace tcc;
@@ -162,10 +163,9 @@ LogicalResult rmsNorm(AtenNode &a) {
   auto f = dyn_cast<FloatType>(complexmath::realType(a.own()));
   if (first < 0 || first == rank || !f)
     return a.fail("the normalized shape does not fit the operand");
-  llvm::APFloat epsilon = llvm::APFloat::getOne(f.getFloatSemantics());
-  llvm::APFloat next = epsilon;
-  next.next(/*nextDown=*/false);
-  double machine = next.convertToDouble() - 1;
+  // That of what is computed in: bf16 and f16 are in f32.
+  double machine =
+      f.isF64() ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
   Value square = b.mean(b.mul(x, x), axesFrom(first, rank), true);
   Value inverse = b.rsqrt(b.add(square, a.real("eps", machine)));
   Value y = b.mul(x, inverse);

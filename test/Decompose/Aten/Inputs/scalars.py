@@ -58,3 +58,6 @@ def scalars():
     yield "cubic_samples_at_borders", lambda x, g: [
         F.grid_sample(x, g, "bicubic", mode, corners) for mode in ("border", "reflection") for corners in (False, True)], (
             torch.randn(1, 2, 5, 6, generator=generator), grid)
+    yield "norms_of_small_numbers", lambda x: [
+        F.rms_norm(x.to(t), (8,)).float() for t in (torch.bfloat16, torch.float16, torch.float32, torch.float64)], (
+            torch.randn(4, 8, generator=generator) * 1e-3,)
