@@ -556,3 +556,30 @@ func.func @joined(%x: tensor<8x64x64x2x2x128xbf16>, %y: tensor<4096x8x16xbf16>, 
   } -> tensor<4x8x3x5x7xbf16>
   return
 }
+
+// A gate that is a part of an argument is read behind the product, tile after tile; a part of what is computed is not
+// the product's own place.
+// CHECK-LABEL: @gates
+// CHECK: sm_90a = <form = wgmma, {{.*}}most_blocks = 132
+// CHECK-NOT: most_blocks
+// CHECK: return
+func.func @gates(%a: tensor<4x1024x1152xbf16>, %w: tensor<1152x1152xbf16>, %g: tensor<4x6912xbf16>) {
+  %0 = kernel.launch contraction "gated" ins(%a, %w, %g : tensor<4x1024x1152xbf16>, tensor<1152x1152xbf16>, tensor<4x6912xbf16>) sizes() {
+  ^bb0(%x: tensor<4x1024x1152xbf16>, %y: tensor<1152x1152xbf16>, %z: tensor<4x6912xbf16>):
+    %1 = prim.dot %x, %y batch [] x [] contract [2] x [1] : (tensor<4x1024x1152xbf16>, tensor<1152x1152xbf16>) -> tensor<4x1024x1152xf32>
+    %2 = prim.cast %1 : (tensor<4x1024x1152xf32>) -> tensor<4x1024x1152xbf16>
+    %3 = prim.reshape %z sizes() : (tensor<4x6912xbf16>) -> tensor<4x1x6912xbf16>
+    %4 = prim.slice %3 starts [0, 0, 2304]() steps [1, 1, 1] sizes() : (tensor<4x1x6912xbf16>) -> tensor<4x1x1152xbf16>
+    %5 = prim.broadcast %4 axes [0, 1, 2] sizes() : (tensor<4x1x1152xbf16>) -> tensor<4x1024x1152xbf16>
+    %6 = prim.mul %5, %2 : (tensor<4x1024x1152xbf16>, tensor<4x1024x1152xbf16>) -> tensor<4x1024x1152xbf16>
+    kernel.yield %6 : tensor<4x1024x1152xbf16>
+  } -> tensor<4x1024x1152xbf16>
+  %7 = kernel.launch contraction "part" ins(%a, %w : tensor<4x1024x1152xbf16>, tensor<1152x1152xbf16>) sizes() {
+  ^bb0(%x: tensor<4x1024x1152xbf16>, %y: tensor<1152x1152xbf16>):
+    %1 = prim.dot %x, %y batch [] x [] contract [2] x [1] : (tensor<4x1024x1152xbf16>, tensor<1152x1152xbf16>) -> tensor<4x1024x1152xf32>
+    %2 = prim.cast %1 : (tensor<4x1024x1152xf32>) -> tensor<4x1024x1152xbf16>
+    %3 = prim.slice %2 starts [0, 24, 0]() steps [1, 1, 1] sizes() : (tensor<4x1024x1152xbf16>) -> tensor<4x1000x1152xbf16>
+    kernel.yield %3 : tensor<4x1000x1152xbf16>
+  } -> tensor<4x1000x1152xbf16>
+  return
+}

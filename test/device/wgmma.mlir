@@ -92,6 +92,17 @@ func.func @dot_residual(%a: tensor<3x100x136xbf16>, %w: tensor<200x136xbf16>, %c
   %y = prim.cast %4 : (tensor<3x100x200xf32>) -> tensor<3x100x200xbf16>
   return %y : tensor<3x100x200xbf16>
 }
+// A gate that lies beside others in one argument, a value a column and image.
+func.func @dot_gated(%a: tensor<3x100x136xbf16>, %w: tensor<72x136xbf16>, %g: tensor<3x216xbf16>, %z: tensor<3x100x72xbf16>) -> tensor<3x100x72xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 384, row_threads = 128, kept = 3, rows = 128, columns = 64, shared_bytes = 232448, most_blocks = 132, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 512, rows = 192, columns = 128, shared_bytes = 232448, most_blocks = 2, index_bits = 32>]} {
+  %0 = prim.dot %a, %w batch [] x [] contract [2] x [1] : (tensor<3x100x136xbf16>, tensor<72x136xbf16>) -> tensor<3x100x72xf32>
+  %1 = prim.cast %0 : (tensor<3x100x72xf32>) -> tensor<3x100x72xbf16>
+  %2 = prim.reshape %g sizes() : (tensor<3x216xbf16>) -> tensor<3x1x216xbf16>
+  %3 = prim.slice %2 starts [0, 0, 72]() steps [1, 1, 1] sizes() : (tensor<3x1x216xbf16>) -> tensor<3x1x72xbf16>
+  %4 = prim.broadcast %3 axes [0, 1, 2] sizes() : (tensor<3x1x72xbf16>) -> tensor<3x100x72xbf16>
+  %5 = prim.mul %4, %1 : (tensor<3x100x72xbf16>, tensor<3x100x72xbf16>) -> tensor<3x100x72xbf16>
+  %y = prim.add %z, %5 : (tensor<3x100x72xbf16>, tensor<3x100x72xbf16>) -> tensor<3x100x72xbf16>
+  return %y : tensor<3x100x72xbf16>
+}
 // A result of 32 bits whose slabs have 16 columns.
 func.func @dot_narrow_slabs(%a: tensor<150x72xbf16>, %w: tensor<80x72xbf16>) -> tensor<150x80xf32> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 48, shared_bytes = 232448, most_blocks = 132, index_bits = 32>]} {
   %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<150x72xbf16>, tensor<80x72xbf16>) -> tensor<150x80xf32>

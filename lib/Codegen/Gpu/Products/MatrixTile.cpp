@@ -12,14 +12,24 @@ using namespace tcc::codegen::device;
 
 constexpr int64_t kPitch = GpuArch::accessBytes / 2; // units of 16 bits in 16 bytes
 
+/// A part of an argument, such as one of the gates that lie beside each other.
+static bool isPartOfArgument(prim::SliceOp op) {
+  Value whole = op.getX();
+  while (auto reshape = whole.getDefiningOp<prim::ReshapeOp>())
+    whole = reshape.getX();
+  return isa<BlockArgument>(whole) && op.getStarts().empty();
+}
+
 bool device::isEpilogue(kernel::LaunchOp launch, Operation *product) {
   auto result = cast<RankedTensorType>(launch.getResultTypes()[0]);
   if (launch->getNumResults() != 1 || result.getRank() < 1 ||
       result.getShape().back() != tensorType(product->getResult(0)).getShape().back())
     return false;
   return llvm::none_of(launch.getBody().front(), [&](Operation &op) {
-    return isa<prim::TransposeOp, prim::ReverseOp, prim::ReduceOp, prim::PadOp, prim::ConcatOp,
-               prim::SliceOp, prim::PoolOp>(op) ||
+    auto slice = dyn_cast<prim::SliceOp>(op);
+    return (slice && !isPartOfArgument(slice)) ||
+           isa<prim::TransposeOp, prim::ReverseOp, prim::ReduceOp, prim::PadOp, prim::ConcatOp,
+               prim::PoolOp>(op) ||
            (op.hasTrait<prim::Contraction>() && &op != product);
   });
 }
