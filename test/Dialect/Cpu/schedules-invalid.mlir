@@ -385,3 +385,22 @@ func.func @f(%x: tensor<2x4x?xf32>, %n: index) {
   } {schedule = #cpu.loop_schedule<lanes = 4, chunk = 64, grain = 1, joined_axes = 2>} -> tensor<2x4x?xf32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{lanes lie across rows, or along columns}}
+func.func @f() attributes {s = #cpu.row_schedule<lanes = 8, grain = 1, kept = 0, across = true, columns = 64>} {
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<400x64xf32>) {
+  // expected-error @+1 {{has no columns of known extents beside what it reduces}}
+  %0 = kernel.launch row[1] "sum" ins(%x : tensor<400x64xf32>) sizes() {
+  ^bb0(%a: tensor<400x64xf32>):
+    %b = prim.reduce sum %a [1] : (tensor<400x64xf32>) -> tensor<400xf32>
+    kernel.yield %b : tensor<400xf32>
+  } {schedule = #cpu.row_schedule<lanes = 8, grain = 4, kept = 0, columns = 32>} -> tensor<400xf32>
+  return
+}

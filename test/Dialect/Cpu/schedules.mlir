@@ -31,6 +31,7 @@ func.func @schedules(%x: tensor<4x8xf32>, %y: tensor<8x2xf32>) -> tensor<4xf32> 
 
 // CHECK-LABEL: @attributes
 // CHECK-SAME: attention = #cpu.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 4, task_rows = 16, keys = 64, split = 4, grain_products = 1>
+// CHECK-SAME: blocks = #cpu.row_schedule<lanes = 16, grain = 1, kept = 32768, columns = 256>
 // CHECK-SAME: by_matrix = #cpu.attention_schedule<lanes = 16, vectors = 2, rows = 32, value_vectors = 2, value_rows = 32, task_rows = 64, keys = 96, matrix_tiles = true, grain_products = 1>
 // CHECK-SAME: copies = #cpu.loop_schedule<lanes = 8, chunk = 65536, grain = 1, copied_points = 4096>
 // CHECK-SAME: joined = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 1, joined_axes = 3>
@@ -43,6 +44,7 @@ func.func @schedules(%x: tensor<4x8xf32>, %y: tensor<8x2xf32>) -> tensor<4xf32> 
 // CHECK-SAME: special = #cpu.special_schedule<lanes = 8, grain = 4>
 // CHECK-SAME: winograd = #cpu.winograd_schedule<lanes = 8, vectors = 2, rows = 6, tiles_per_task = 3, panels_per_task = 1, least_tiles = 2>
 func.func @attributes() attributes {
+    blocks = #cpu.row_schedule<lanes = 16, grain = 1, kept = 32768, columns = 256>,
     attention = #cpu.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 4, task_rows = 16, keys = 64, split = 4, grain_products = 1>,
     by_matrix = #cpu.attention_schedule<lanes = 16, vectors = 2, rows = 32, value_vectors = 2, value_rows = 32, task_rows = 64, keys = 96, matrix_tiles = true, grain_products = 1>,
     copies = #cpu.loop_schedule<lanes = 8, chunk = 65536, grain = 1, copied_points = 4096>,
