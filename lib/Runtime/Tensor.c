@@ -63,10 +63,11 @@ bool tcc_is_aligned(const DLTensor *tensor) {
 struct strided_copy {
   int32_t rank;
   int64_t dims[TCC_MAX_RANK + 1], from[TCC_MAX_RANK + 1], to[TCC_MAX_RANK + 1]; /* bytes apart */
-  size_t size; /* of an element */
+  size_t size;                                                                  /* of an element */
 };
 
-/* Of a plane that one side has turned, each line of a cache is read, or written, once for a tile. */
+/* Of a plane that one side has turned, each line of a cache is read, or written, once for a tile.
+ */
 enum { TILE = 16 };
 
 static inline __attribute__((always_inline)) void

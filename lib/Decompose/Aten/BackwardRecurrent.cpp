@@ -36,14 +36,14 @@ struct Time {
           rest = b.sliceAxis(all, 0, backwards ? b.dim(1) : b.dim(0), others);
     return backwards ? b.concat({rest, begin}, 0) : b.concat({begin, rest}, 0);
   }
-  /// The last values of `states` ([B, H] each), and the [T, B, count * H] that `turn` gives a row of.
+  /// The last values of `states` ([B, H] each), and the [T, B, count * H] that `turn` gives a row
+  /// of.
   std::optional<SmallVector<Value>>
   walk(ArrayRef<Value> states, int64_t count,
        function_ref<std::pair<SmallVector<Value>, Value>(Value, ArrayRef<Value>)> turn) const {
     SmallVector<Value> inits = {b.indexValue(b.dim(0))};
     inits.append(states.begin(), states.end());
-    inits.push_back(
-        b.full({turns, batch, b.mulDims(hidden, b.dim(count))}, 0, b.elem(states[0])));
+    inits.push_back(b.full({turns, batch, b.mulDims(hidden, b.dim(count))}, 0, b.elem(states[0])));
     auto results = b.loop(
         inits, [&](ValueRange v) { return b.compareDims(Cmp::slt, v[0], turns); },
         [&](ValueRange v) -> std::optional<SmallVector<Value>> {
@@ -109,8 +109,8 @@ LogicalResult mkldnnLayer(AtenNode &a) {
   Value outputs = a.has("grad_output") ? read("grad_output") : Value();
   Time back = time;
   back.backwards = !time.backwards;
-  auto gates = back.walk(
-      {state("grad_hy"), state("grad_cy")}, 4, [&](Value i, ArrayRef<Value> next) {
+  auto gates =
+      back.walk({state("grad_hy"), state("grad_cy")}, 4, [&](Value i, ArrayRef<Value> next) {
         auto row = [&](Value of) { return back.row(of, i); };
         Value dh = outputs ? b.add(next[0], row(outputs)) : next[0];
         Value dc = b.add(next[1], b.mul(dh, row(toCell)));
@@ -119,9 +119,9 @@ LogicalResult mkldnnLayer(AtenNode &a) {
                                   slopedTanh(b, b.mul(dc, row(in)), row(candidate)),
                                   sloped(b, b.mul(dh, row(activated)), row(out))},
                                  1);
-        return std::pair(SmallVector<Value>{b.dot(changes, recurrent, {}, {}, {1}, {0}),
-                                            b.mul(dc, row(forget))},
-                         changes);
+        return std::pair(
+            SmallVector<Value>{b.dot(changes, recurrent, {}, {}, {1}, {0}), b.mul(dc, row(forget))},
+            changes);
       });
   if (!gates)
     return a.fail("the states change their shape");

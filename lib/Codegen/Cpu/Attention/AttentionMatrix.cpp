@@ -87,9 +87,8 @@ Value AttentionEmitter::matrixWeights(Index row, Index key) {
 }
 
 void AttentionEmitter::emitMatrixValues(const KeyBlock &keys) {
-  k.loop(k.constant(0), k.constant(width), k.constant(panelColumns), [&](Index column) {
-    f.e.nested([&] { emitMatrixValues(keys, column); });
-  });
+  k.loop(k.constant(0), k.constant(width), k.constant(panelColumns),
+         [&](Index column) { f.e.nested([&] { emitMatrixValues(keys, column); }); });
 }
 
 void AttentionEmitter::emitMatrixValues(const KeyBlock &keys, Index column) {

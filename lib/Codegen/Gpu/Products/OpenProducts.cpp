@@ -23,12 +23,13 @@ constexpr int64_t kParts[] = {2, 3, 4, 6, 8, 12, 16, 24, 32};
 
 Value device::partsOfProduct(OpBuilder &b, Location loc, Value tiles, Value steps, Schedule s) {
   // In cycles of a multiprocessor: of a slice, of blocks that meet, and how many sums of a part the
-  // one that adds them up reads in one. An H200, 5 slices of 128 x 64 in two parts: 9.2 us and 14.3.
+  // one that adds them up reads in one. An H200, 5 slices of 128 x 64 in two parts: 9.2 us
+  // and 14.3.
   constexpr int64_t kSlice = 800, kMeeting = 4000, kInOne = 4, kInOneOfMma = 10,
                     kMostSlices = 1 << 16;
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, loc, v); };
-  int64_t part = int64_t(s.getRows()) * s.getColumns() /
-                 (s.getForm() == Form::Mma ? kInOneOfMma : kInOne);
+  int64_t part =
+      int64_t(s.getRows()) * s.getColumns() / (s.getForm() == Form::Mma ? kInOneOfMma : kInOne);
   Value slices = arith::MinUIOp::create(b, loc, steps, constant(kMostSlices));
   Value parts = constant(1), least = arith::MulIOp::create(b, loc, slices, constant(kSlice));
   for (int64_t p : kParts) {
