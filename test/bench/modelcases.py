@@ -262,6 +262,36 @@ class Segmenter(nn.Module):
         return F.interpolate(y, scale_factor=8, mode="bilinear")
 
 
+class TokenMaps(nn.Module):
+    """Maps of tokens of several sizes, resized and joined for a convolution, as SegFormer does."""
+
+    def __init__(self, channels=(64, 128, 320, 512), width=256):
+        super().__init__()
+        self.widen = nn.ModuleList(nn.Linear(c, width) for c in channels)
+        self.join = nn.Conv2d(len(channels) * width, width, 1)
+
+    def forward(self, *tokens):
+        maps = []
+        for linear, x in zip(self.widen, tokens, strict=True):
+            side = int(x.shape[1] ** 0.5)
+            maps.append(linear(x).transpose(1, 2).unflatten(2, (side, side)))
+        size = maps[0].shape[2:]
+        return F.relu(self.join(torch.cat([F.interpolate(m, size=size, mode="bilinear") for m in maps], 1)))
+
+
+class GatedLayer(nn.Module):
+    """The second half of a diffusion transformer's block: shift, scale and gate are columns of one product."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.by, self.up, self.down = nn.Linear(width, 3 * width), nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x, condition):
+        shift, scale, gate = self.by(F.silu(condition)).unsqueeze(1).chunk(3, -1)
+        y = F.layer_norm(x, x.shape[-1:]) * (1 + scale) + shift
+        return x + gate * self.down(F.gelu(self.up(y), approximate="tanh"))
+
+
 @dataclasses.dataclass
 class LlamaSizes:
     width: int
@@ -335,6 +365,10 @@ def others():
         case(f"model/yolo-c2f/{channels}x{size}x{size}", None, lambda c=channels, s=size: [random(1, c, s, s)],
              2 * channels**2 * size**2 * (1 + 2 + 9), state=lambda c=channels: YoloC2f(c))
     case("model/yolo-pools/256x20x20", None, lambda: [random(1, 256, 20, 20)], 2 * 256**2 * 400 * 2.5, state=lambda: YoloPools(256))
+    case("model/token-maps/4x64x64", None, lambda: [random(4, (64 >> i)**2, c) for i, c in enumerate((64, 128, 320, 512))],
+         2 * 4 * 4096 * 256 * (1024 + 64 + 32 + 20 + 8), state=TokenMaps)
+    case("model/gated-layer/4x256x1152", None, lambda: [random(4, 256, 1152), random(4, 1152)], 16 * 1024 * 1152**2,
+         state=lambda: GatedLayer(1152))
     case("model/segmenter/256x80x80", None, lambda: [random(1, 256, 80, 80)], 2 * 9 * 256 * 192 * 6400, state=Segmenter)
 
 
