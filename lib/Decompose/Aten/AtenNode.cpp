@@ -263,9 +263,17 @@ Type AtenNode::dtype(StringRef name) const {
 //===----------------------------------------------------------------------===//
 
 Type AtenNode::own(size_t i) const {
+  auto elementOf = [&](size_t result) {
+    auto t = dyn_cast<RankedTensorType>(c.node.getResult(result).getType());
+    return t ? t.getElementType() : Type();
+  };
   if (i < c.numResults())
-    if (auto t = dyn_cast<RankedTensorType>(c.node.getResult(i).getType()))
-      return t.getElementType();
+    if (Type own = elementOf(i))
+      return own;
+  // What a mask leaves out or nobody reads has no type; the other gradients have the operand's.
+  for (size_t other : llvm::seq(c.numResults()))
+    if (Type own = elementOf(other); own && isFloat(own))
+      return own;
   return b.builder().getF32Type();
 }
 
