@@ -25,9 +25,9 @@ static constexpr double kDigitsEndAtOne = 12582912.0;
 
 /// What quantisation makes of x: a byte from round(v) + c, of a whole number c. Clamped before it
 /// is rounded, v becomes an integer by an addition of a number whose digits end at 1; c follows
-/// there, because where halves round to depends on it. What is no number becomes 0 before it is
-/// rounded, by one instruction for a float where bytes take several. Null where x is something
-/// else.
+/// there, because where halves round to depends on it. What is no number becomes 0 last, as
+/// an integer: had the choice been between floats, ptxas (13.0) would convert the number that is
+/// stored as a byte (F2IP.U8), though it is bits. Null where x is something else.
 static Value roundedToByte(ImplicitLocOpBuilder &b, Value x, Type to) {
   constexpr double kLargest = 1 << 16;
   if (!getElementTypeOrSelf(x.getType()).isF32() || to.getIntOrFloatBitWidth() != 8)
@@ -55,14 +55,14 @@ static Value roundedToByte(ImplicitLocOpBuilder &b, Value x, Type to) {
   };
   choose(arith::CmpFPredicate::OGT, least);
   choose(arith::CmpFPredicate::OLT, most);
-  Value isNumber =
-      arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, round.getOperand(), round.getOperand());
-  v = arith::SelectOp::create(b, isNumber, v, number(b, 0 - whole, x));
   v = arith::AddFOp::create(b, v, number(b, kDigitsEndAtOne, x));
   v = arith::BitcastOp::create(b, likeType(b.getI32Type(), x), v);
   if (whole != 0)
     v = arith::AddIOp::create(b, v,
                               constantLike(b, b.getI32IntegerAttr(static_cast<int32_t>(whole)), x));
+  Value isNumber =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, round.getOperand(), round.getOperand());
+  v = arith::SelectOp::create(b, isNumber, v, constantLike(b, b.getI32IntegerAttr(0), x));
   Type byte = likeType(b.getI8Type(), x), result = likeType(computeType(to), x);
   v = arith::TruncIOp::create(b, byte, v);
   if (result == byte)
@@ -77,7 +77,10 @@ static Value floatOfRounded(ImplicitLocOpBuilder &b, Value x) {
   auto byte = x.getDefiningOp<arith::TruncIOp>();
   if (!byte)
     return {};
-  Value bits = byte.getIn();
+  auto select = byte.getIn().getDefiningOp<arith::SelectOp>();
+  if (!select)
+    return {};
+  Value bits = select.getTrueValue();
   APInt whole(32, 0);
   if (auto add = bits.getDefiningOp<arith::AddIOp>()) {
     if (!matchPattern(add.getRhs(), m_ConstantInt(&whole)))
@@ -93,7 +96,7 @@ static Value floatOfRounded(ImplicitLocOpBuilder &b, Value x) {
   Value f = arith::SubFOp::create(b, add, number(b, kDigitsEndAtOne, add));
   if (!whole.isZero())
     f = arith::AddFOp::create(b, f, number(b, static_cast<double>(whole.getSExtValue()), f));
-  return f;
+  return arith::SelectOp::create(b, select.getCondition(), f, number(b, 0, f));
 }
 
 /// Truncates towards zero; out of range gives the nearest bound, NaN gives 0. Clamped first, to
