@@ -61,3 +61,16 @@ func.func @refused(%x: tensor<?x64x48xf32>, %y: tensor<?x48x64xf32>, %i: tensor<
   } -> tensor<?x256xf32>
   return
 }
+
+// A result that is turned has one kernel for all runs, whose tiles are not those of many results.
+// CHECK-LABEL: @turned
+// CHECK: <form = product, threads = 256, rows = 64, columns = 64, depth = 16>>}
+func.func @turned(%x: tensor<?x28x28x64xf32>, %w: tensor<256x64xf32>, %n: index) -> tensor<?x256x28x28xf32> {
+  %0 = kernel.launch contraction "dot_transpose" ins(%x, %w : tensor<?x28x28x64xf32>, tensor<256x64xf32>) sizes(%n) {
+  ^bb0(%a: tensor<?x28x28x64xf32>, %b: tensor<256x64xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [3] x [1] : (tensor<?x28x28x64xf32>, tensor<256x64xf32>) -> tensor<?x28x28x256xf32>
+    %d = prim.transpose %c [0, 3, 1, 2] : (tensor<?x28x28x256xf32>) -> tensor<?x256x28x28xf32>
+    kernel.yield %d : tensor<?x256x28x28xf32>
+  } -> tensor<?x256x28x28xf32>
+  return %0 : tensor<?x256x28x28xf32>
+}

@@ -389,7 +389,10 @@ void device::scheduleExactProduct(ScheduleChoice &s, kernel::LaunchOp launch, co
     sizes.rows = kMany;
     sizes.shares = false;
   } else if (sizes.isOpen()) {
-    scheduleExact(s, launch, typicalSizes(sizes, kManyResults), arch);
+    // A kernel beside which there is none for few results has tiles for any number of them.
+    if (isEpilogue(launch, productOf(launch)))
+      sizes = typicalSizes(sizes, kManyResults);
+    scheduleExact(s, launch, sizes, arch);
     s.split = 1;
     s.scratchBytes = 0;
     // Of results that are known a run may still have few tiles, with long sums.
