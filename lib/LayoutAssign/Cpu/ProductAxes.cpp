@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ProductAxes.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -175,10 +176,10 @@ static Terms orderedTerms(prim::DotOp op) {
   SmallVector<std::pair<int64_t, int64_t>> pairs;
   for (auto [ofRhs, ofLhs] : llvm::zip_equal(op.getRhsContract(), op.getLhsContract()))
     pairs.push_back({ofRhs, ofLhs});
-  auto copied = [](Value v, ArrayRef<int64_t> axes) {
-    return llvm::is_sorted(axes) ? 0 : tensorType(v).getNumElements();
+  auto copied = [](Value v, ArrayRef<int64_t> axes) -> double {
+    return llvm::is_sorted(axes) ? 0 : typicalElements(tensorType(v).getShape());
   };
-  auto sorted = [&](auto less) -> std::pair<Terms, int64_t> {
+  auto sorted = [&](auto less) -> std::pair<Terms, double> {
     llvm::sort(pairs, less);
     Terms terms;
     for (auto [ofRhs, ofLhs] : pairs) {
