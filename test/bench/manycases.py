@@ -59,6 +59,8 @@ def resizing():
     for mode in ("bilinear", "bicubic"):
         more(f"resize/{mode}/aligned", lambda x, m=mode: F.interpolate(x, (77, 91), mode=m, align_corners=True), image)
         more(f"resize/{mode}/antialias", lambda x, m=mode: F.interpolate(x, (22, 25), mode=m, antialias=True), image)
+        more(f"resize/{mode}/antialias/growing",
+             lambda x, m=mode: F.interpolate(x, (90, 25), mode=m, antialias=True), image)
     for dtype in (F64, F16, BF16):
         more(f"resize/bilinear/{NAMES[dtype]}", lambda x: F.interpolate(x, (90, 106), mode="bilinear"), (*image, dtype))
         more(f"resize/nearest/{NAMES[dtype]}", lambda x: F.interpolate(x, (90, 106)), (*image, dtype))

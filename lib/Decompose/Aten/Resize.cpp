@@ -272,6 +272,25 @@ AxisResizer resizerOf(AtenNode &a, Mode mode, Dim in, Dim out, std::optional<dou
   return {a, a.b, in, out, factor, corners, real, types.getI64Type()};
 }
 
+/// The axes in the order in which floats are filtered: those that grow come last, so that the
+/// others are filtered while there are fewer elements.
+SmallVector<int64_t> growingLast(AtenNode &a, Value x, int64_t axes,
+                                 const std::optional<Dims> &sizes) {
+  auto grows = [&](int64_t i) {
+    auto factor = factorOf(a, i, axes);
+    Dim in = a.b.dim(x, i + 2);
+    auto from = a.b.known(in);
+    if (!from)
+      return factor && *factor > 1;
+    Dim out = resultExtent(a, sizes, i, axes, in, factor);
+    auto to = out ? a.b.known(out) : std::nullopt;
+    return to && *to > *from;
+  };
+  SmallVector<int64_t> order = allAxes(axes);
+  llvm::stable_sort(order, [&](int64_t i, int64_t j) { return !grows(i) && grows(j); });
+  return order;
+}
+
 LogicalResult resize(AtenNode &a, Mode mode, int64_t axes, bool antialias) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self") ? a.tensor("self") : a.tensor("input");
@@ -283,8 +302,12 @@ LogicalResult resize(AtenNode &a, Mode mode, int64_t axes, bool antialias) {
   if (antialias && !ofBytes && !isa<FloatType>(b.elem(x)))
     return a.fail("needs floats or bytes");
   auto sizes = a.extents("output_size");
-  for (int64_t turn = 0; turn < axes; ++turn) {
-    int64_t i = ofBytes ? axes - 1 - turn : turn;
+  SmallVector<int64_t> order = allAxes(axes);
+  if (ofBytes)
+    std::reverse(order.begin(), order.end());
+  else if (antialias)
+    order = growingLast(a, x, axes, sizes);
+  for (int64_t i : order) {
     auto factor = factorOf(a, i, axes);
     if (factor && !(*factor > 0 && *factor < kMostScale))
       return a.fail("a scale must be above 0 and below 2^31");

@@ -314,7 +314,19 @@ LogicalResult resizeAxes(NodeContext &c, MutableArrayRef<Axis> axes) {
   if (o.mode != "nearest" && o.mode != "linear" && o.mode != "cubic")
     return c.fail("has an unknown mode");
   Value x = c.in(0);
-  for (const Axis &a : axes) {
+  // Floats are filtered along the axes that grow last, while there are fewer elements.
+  bool growingLast = o.antialias && isa<FloatType>(b.elem(x));
+  auto grows = [&](const Axis &a) {
+    auto scale = b.constantFloats(a.scale);
+    return growingLast && scale && (*scale)[0] > 1;
+  };
+  SmallVector<Axis *> order;
+  for (bool growing : {false, true})
+    for (Axis &a : axes)
+      if (grows(a) == growing)
+        order.push_back(&a);
+  for (const Axis *at : order) {
+    const Axis &a = *at;
     if (auto out = b.known(a.out); out && *out < 0)
       return c.fail("has a negative extent");
     auto scale = b.constantFloats(a.scale);

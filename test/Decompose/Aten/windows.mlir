@@ -25,6 +25,16 @@ func.func @antialiased(%x: tensor<1x3x90x45xf32>) -> tensor<1x3x20x25xf32> {
   return %0 : tensor<1x3x20x25xf32>
 }
 
+// The axis that grows is filtered last, of fewer elements.
+// CHECK-LABEL: func @antialiased_growing
+// CHECK: -> tensor<1x3x30x20xf32>
+// CHECK: prim.take %{{.*}} axis 2 : (tensor<1x3x30x20xf32>
+// CHECK: return
+func.func @antialiased_growing(%x: tensor<1x3x30x45xf32>) -> tensor<1x3x60x20xf32> {
+  %0 = graph.node "aten" "_upsample_bilinear2d_aa.default"(%x) {attrs = {self = #graph.operand<0>, output_size = [60, 20], align_corners = false}} : (tensor<1x3x30x45xf32>) -> tensor<1x3x60x20xf32>
+  return %0 : tensor<1x3x60x20xf32>
+}
+
 // PyTorch mirrors a position and then rounds it: a half that was mirrored is another half. ONNX Runtime rounds first.
 // CHECK-LABEL: func @nearest_mirrored
 // CHECK-NOT: prim.round
