@@ -220,13 +220,13 @@ static double channelsLastCycles(const CpuTarget &cpu, prim::ConvOp op, const Pl
     products *= present / (double(masks.size()) * conv.taps());
   }
   const PlaneAxis *axes = conv.axes;
-  bool isSquare = op.getStrides().size() == 2 && conv.groups == 1 &&
+  bool isSquare = op.getStrides().size() == 2 &&
                   llvm::all_of(llvm::ArrayRef(axes + 1, 2), [](const PlaneAxis &axis) {
                     return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
                   });
   if (isSquare &&
       prefersWinograd(cpu, {conv.batch, axes[1].output, axes[2].output, conv.channels, conv.filters,
-                            axes[1].output * axes[2].output * int64_t(sizeof(float))}))
+                            axes[1].output * axes[2].output * int64_t(sizeof(float)), conv.groups}))
     products *= kTiles;
   // A pointer for each tap of a pixel, and few channels behind it.
   double reads = 0;

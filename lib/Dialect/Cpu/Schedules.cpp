@@ -189,8 +189,13 @@ static LogicalResult verifyPacked(LaunchOp launch, prim::ConvOp conv) {
   taps.push_back(1);
   if (panels && (panels.getColumns() != 0 || panels.getK() != ArrayRef(taps)))
     return launch.emitOpError("has packed weights, in which taps do not come before channels");
-  if (!panels && !(areOnes(conv.getStrides()) && areOnes(conv.getDilations()) && groups == 1))
-    return launch.emitOpError("is in tiles, which need stride, dilation and groups 1");
+  if (panels)
+    return success();
+  if (!areOnes(conv.getStrides()) || !areOnes(conv.getDilations()))
+    return launch.emitOpError("is in tiles, which need stride and dilation 1");
+  int64_t filters = cast<RankedTensorType>(conv.getW().getType()).getDimSize(0) / groups;
+  if (groups > 1 && filters % cpu::panelWidth(conv.getW()) != 0)
+    return launch.emitOpError("is in tiles, with panels of several groups");
   return success();
 }
 

@@ -284,7 +284,9 @@ static int64_t bytesOfPlane(prim::ConvOp op) {
 static WinogradExtents tileExtents(prim::ConvOp op) {
   auto w = tensorType(op.getW()), y = tensorType(op.getResult());
   auto extent = [&](int64_t axis) { return y.isDynamicDim(axis) ? -1 : y.getDimSize(axis); };
-  return {extent(0), extent(1), extent(2), w.getDimSize(1), w.getDimSize(0), bytesOfPlane(op)};
+  auto groups = static_cast<int64_t>(op.getGroups());
+  return {extent(0),        extent(1), extent(2), w.getDimSize(1), w.getDimSize(0) / groups,
+          bytesOfPlane(op), groups};
 }
 
 /// Whether tiles can compute the convolution.
@@ -293,7 +295,7 @@ static bool hasTiles(prim::ConvOp op, const CpuTarget &cpu) {
   auto ones = [](ArrayRef<int64_t> list) {
     return llvm::all_of(list, [](int64_t v) { return v == 1; });
   };
-  return y.getRank() == 4 && w.getDimSize(2) == 3 && w.getDimSize(3) == 3 && op.getGroups() == 1 &&
+  return y.getRank() == 4 && w.getDimSize(2) == 3 && w.getDimSize(3) == 3 &&
          ones(op.getStrides()) && ones(op.getDilations()) && x.getElementType().isF32() &&
          w.getElementType().isF32() && y.getElementType().isF32() &&
          fitsWinograd(cpu, tileExtents(op));
@@ -366,7 +368,7 @@ Orders PackWeights::ordersOf(prim::ConvOp op) const {
   bool tiles = !atRunTime && hasTiles(op, cpu),
        prefersTiles = tiles && prefersWinograd(cpu, tileExtents(op));
   auto addTiles = [&] {
-    for (int64_t width : panelWidths(cpu, wt.getDimSize(0)))
+    for (int64_t width : winogradWidths(cpu, tileExtents(op)))
       orders.layouts.push_back(cpu::WinogradAttr::get(context, width));
   };
   if (prefersTiles)

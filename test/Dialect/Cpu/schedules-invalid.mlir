@@ -273,12 +273,24 @@ func.func @f(%x: tensor<1x9x9x32xf32>, %w: tensor<16x32x3x3xf32, #cpu.winograd<w
 // -----
 
 func.func @f(%x: tensor<1x9x9x32xf32>, %w: tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>) {
-  // expected-error @+1 {{is in tiles, which need stride, dilation and groups 1}}
+  // expected-error @+1 {{is in tiles, which need stride and dilation 1}}
   %1 = kernel.launch convolution "k" ins(%x, %w : tensor<1x9x9x32xf32>, tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>) sizes() {
   ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>):
     %c = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x9x9x32xf32>, tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>) -> tensor<1x5x5x16xf32>
     kernel.yield %c : tensor<1x5x5x16xf32>
   } {schedule = #cpu.winograd_schedule<lanes = 8, vectors = 2, rows = 6, tiles_per_task = 3, panels_per_task = 1>} -> tensor<1x5x5x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x9x9x64xf32>, %w: tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>) {
+  // expected-error @+1 {{is in tiles, with panels of several groups}}
+  %1 = kernel.launch convolution "k" ins(%x, %w : tensor<1x9x9x64xf32>, tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>) sizes() {
+  ^bb0(%a: tensor<1x9x9x64xf32>, %b: tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>):
+    %c = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 2 : i64} : (tensor<1x9x9x64xf32>, tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>) -> tensor<1x9x9x16xf32>
+    kernel.yield %c : tensor<1x9x9x16xf32>
+  } {schedule = #cpu.winograd_schedule<lanes = 8, vectors = 2, rows = 6, tiles_per_task = 3, panels_per_task = 1>} -> tensor<1x9x9x16xf32>
   return
 }
 

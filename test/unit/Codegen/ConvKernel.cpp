@@ -108,8 +108,8 @@ OwningOpRef<ModuleOp> convModule(MLIRContext &context, const CpuTarget &cpu, con
 std::vector<float> packConvWeights(const CpuTarget &cpu, const float *weights,
                                    const ConvCase &shape) {
   if (shape.winograd) {
-    PanelShape panels =
-        winogradPanels(choosePanelWidth(cpu, shape.filters), shape.filters, shape.channels);
+    PanelShape panels = winogradPanels(choosePanelWidth(cpu, shape.filters / shape.groups),
+                                       shape.filters, shape.channels / shape.groups);
     std::vector<float> packed(panels.elements());
     packWinograd(weights, shape.filters, panels, 0, panels.groups, packed.data());
     return packed;

@@ -337,4 +337,13 @@ TEST_CASE("3x3 in tiles") {
             .kernel = {1, 3, 3},
             .pad = {0, 1, 1},
             .winograd = true});
+  // Groups of whole panels, of channels that vectors do not divide.
+  checkAll({.batch = 2,
+            .input = {1, 9, 12},
+            .channels = 3 * 20,
+            .filters = 3 * 48,
+            .kernel = {1, 3, 3},
+            .pad = {0, 1, 1},
+            .groups = 3,
+            .winograd = true});
 }

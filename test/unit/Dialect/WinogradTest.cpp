@@ -20,6 +20,9 @@ TEST_CASE("tiles where they save time") {
     CHECK_FALSE(prefersWinograd(get(cpu), {1, 56, 56, 64, 2}));
     CHECK_FALSE(prefersWinograd(get(cpu), {1, 3, 3, 256, 256})); // transforming weights costs more
     CHECK_FALSE(prefersWinograd(get(cpu), {1, 56, 56, 1 << 14, 64}));
+    CHECK(prefersWinograd(get(cpu), {1, 14, 14, 32, 32, 0, /*groups=*/32}));
+    CHECK(prefersWinograd(get(cpu), {1, 28, 28, 56, 64, 0, /*groups=*/4}));
+    CHECK_FALSE(prefersWinograd(get(cpu), {1, 28, 28, 56, 57, 0, /*groups=*/4})); // no whole panels
   }
 }
 

@@ -114,6 +114,7 @@ struct WinogradShape {
   int64_t tiles = -1, channels = 1, filters = 1;
   int64_t imageTiles = -1; ///< of one image, which is assumed where their number is unknown
   std::optional<int64_t> panelWidth = {}; ///< of the weights
+  int64_t groups = 1;                     ///< of as many channels and filters
 };
 
 /// #cpu.winograd_schedule as numbers to compute with.

@@ -3,14 +3,17 @@
 // Outputs are cut into tiles of 2x2, numbered through all images, and tiles into
 // register tiles of `rows`. A task is a block of register tiles by a range of panels:
 //
-//   for tile in the block:                   V[point][tile][channel] in scratch
-//     transform its 4x4 inputs
-//   for panel in the range:
-//     for point of 16:                       the point's weights are used by the whole
-//       for register tile in the block:      block, then never again
-//         S[point][tile][column] = V[point] x panel[point]
-//     for tile in the block:
-//       transform S back to 2x2 outputs, epilogue for those inside the image
+//   for group that the panels are of:
+//     for tile in the block:                 V[point][tile][channel] in scratch
+//       transform its 4x4 inputs
+//     for panel of the group in the range:
+//       for point of 16:                     the point's weights are used by the whole
+//         for register tile in the block:    block, then never again
+//           S[point][tile][column] = V[point] x panel[point]
+//       for tile in the block:
+//         transform S back to 2x2 outputs, epilogue for those inside the image
+//
+// Where the inputs of each tile lie is found once for all groups.
 //
 // The scratch of a task stays in L2, which bounds the block. Sums over the channels are
 // cut into blocks of `sumChannels`: with them the error is that of a direct convolution
@@ -41,6 +44,10 @@ WinogradSchedule scheduleOf(const ConvSpec &spec) {
   return std::get<WinogradSchedule>(spec.schedule);
 }
 
+int64_t panelsOfGroup(const ConvSpec &spec) {
+  return llvm::divideCeil(spec.filters, scheduleOf(spec).panelWidth());
+}
+
 Cut cutOf(KernelBuilder &k, const ConvSpec &spec) {
   Index two = k.constant(kWinogradOutputs);
   Cut cut;
@@ -48,7 +55,7 @@ Cut cutOf(KernelBuilder &k, const ConvSpec &spec) {
   cut.tileColumns = k.ceilDiv(spec.dims[2].output, two);
   cut.tiles = k.mul(spec.batch, k.mul(cut.tileRows, cut.tileColumns));
   WinogradSchedule schedule = scheduleOf(spec);
-  int64_t panels = llvm::divideCeil(spec.filters, schedule.panelWidth());
+  int64_t panels = spec.groups * panelsOfGroup(spec);
   cut.taskColumns = k.constant(llvm::divideCeil(panels, schedule.panelsPerTask));
   Index rows = k.constant(schedule.rows);
   cut.taskTiles = k.mul(rows, taskTiles(k, schedule.tilesPerTask, schedule.leastTiles,
@@ -70,10 +77,11 @@ public:
     transformed = k.scratch(f32, kWinogradPoints * inputStride);
     sums = k.scratch(f32, kWinogradPoints * sumStride);
     outputs = k.scratch(f32, kWinogradOutputs * kWinogradOutputs * schedule.panelWidth());
-    table = k.scratch(k.builder.getI64Type(), kWinogradPoints);
-    padding = k.scratch(f32, llvm::alignTo(spec.channels, schedule.lanes));
+    table = k.scratch(k.builder.getI64Type(), blockTiles * kWinogradPoints);
+    int64_t pixel = spec.groups * spec.channels;
+    padding = k.scratch(f32, llvm::alignTo(pixel, schedule.lanes));
     Value zeros = k.zero(VectorType::get({int64_t(schedule.lanes)}, f32));
-    k.loop(k.constant(0), k.constant(spec.channels), k.constant(schedule.lanes),
+    k.loop(k.constant(0), k.constant(pixel), k.constant(schedule.lanes),
            [&](Index at) { k.store(zeros, k.address(padding, f32, at)); });
   }
 
@@ -84,13 +92,17 @@ private:
     Index image, row, column; ///< the two in outputs
   };
   Tile tileAt(Index number);
-  void findInputs(const Tile &tile);
-  void transformInputs(Index slot);
+  void findInputs(const Tile &tile, Index slot);
+  void transformInputs(Index slot, Index firstChannel);
+  void emitGroup(Index group, Index slots, Index firstPanel, Index endPanel);
   void emitPanel(Index panel, bool full);
   void emitProducts(Index point, Index panel, ArrayRef<unsigned> widths);
   void transformSums(Index slot, ArrayRef<unsigned> widths);
   void finishTile(const Tile &tile, Index panel, int64_t columns, ArrayRef<unsigned> widths);
 
+  Value tableOf(Index slot) {
+    return k.address(table, k.builder.getI64Type(), k.mul(slot, k.constant(kWinogradPoints)));
+  }
   Value vectorAdd(Value a, Value b) { return arith::AddFOp::create(k.builder, k.loc, a, b); }
   Value vectorSub(Value a, Value b) { return arith::SubFOp::create(k.builder, k.loc, a, b); }
 
@@ -118,9 +130,9 @@ TaskEmitter::Tile TaskEmitter::tileAt(Index number) {
           k.mul(k.rem(number, cut.tileColumns), two)};
 }
 
-/// Fills the table with pointers to the 16 pixels under the tile: to padding where
-/// they are outside of the image.
-void TaskEmitter::findInputs(const Tile &tile) {
+/// Fills the slot's part of the table with pointers to the 16 pixels under the tile: to padding
+/// where they are outside of the image.
+void TaskEmitter::findInputs(const Tile &tile, Index slot) {
   OpBuilder &b = k.builder;
   Type i64 = b.getI64Type();
   auto lanes = VectorType::get({inputs}, i64);
@@ -144,8 +156,8 @@ void TaskEmitter::findInputs(const Tile &tile) {
                           k.add(k.mul(row, spec.strides[1]), k.mul(column, spec.strides[2])));
   Value pointers =
       arith::AddIOp::create(b, k.loc, splat(address(k.address(spec.input, f32, offset))),
-                            step(spec.channels * int64_t(sizeof(float))));
-  Value outside = splat(address(padding));
+                            step(spec.groups * spec.channels * int64_t(sizeof(float))));
+  Value outside = splat(address(padding)), to = tableOf(slot);
   for (int64_t i = 0; i < inputs; ++i) {
     Value rowInside =
         k.compare(arith::CmpIPredicate::ult, k.add(row, k.constant(i)), spec.dims[1].input);
@@ -153,27 +165,27 @@ void TaskEmitter::findInputs(const Tile &tile) {
     Index shift = k.mul(k.mul(spec.strides[1], k.constant(i)), k.constant(sizeof(float)));
     Value line = arith::AddIOp::create(b, k.loc, pointers, splat(k.toI64(shift)));
     k.store(arith::SelectOp::create(b, k.loc, inside, line, outside),
-            k.address(table, i64, k.constant(i * inputs)));
+            k.address(to, i64, k.constant(i * inputs)));
   }
 }
 
-/// V = B^T d B for the channels of the tile that the table points to:
+/// V = B^T d B for a group's channels of the tile that the slot's part of the table points to:
 /// B^T = [1 0 -1 0; 0 1 1 0; 0 -1 1 0; 0 1 0 -1].
-void TaskEmitter::transformInputs(Index slot) {
+void TaskEmitter::transformInputs(Index slot, Index firstChannel) {
   auto pointer = LLVM::LLVMPointerType::get(k.builder.getContext());
   auto transform = [&](std::array<Value, inputs> d) {
     return std::array<Value, inputs>{vectorSub(d[0], d[2]), vectorAdd(d[1], d[2]),
                                      vectorSub(d[2], d[1]), vectorSub(d[1], d[3])};
   };
-  Value to = k.address(transformed, f32, k.mul(slot, k.constant(rowStride)));
+  Value to = k.address(transformed, f32, k.mul(slot, k.constant(rowStride))), from = tableOf(slot);
   forChunks(k, spec.channels, schedule.lanes, [&](Index channel, unsigned width) {
     auto type = VectorType::get({int64_t(width)}, f32);
     std::array<std::array<Value, inputs>, inputs> columns, rows; // [column][row], [row][column]
     for (int64_t j = 0; j < inputs; ++j) {
       std::array<Value, inputs> d;
       for (int64_t i = 0; i < inputs; ++i) {
-        Value pixel = k.load(pointer, k.address(table, pointer, k.constant(i * inputs + j)));
-        d[i] = k.load(type, k.address(pixel, f32, channel));
+        Value pixel = k.load(pointer, k.address(from, pointer, k.constant(i * inputs + j)));
+        d[i] = k.load(type, k.address(pixel, f32, k.add(firstChannel, channel)));
       }
       columns[j] = transform(d);
     }
@@ -318,6 +330,20 @@ void TaskEmitter::emitPanel(Index panel, bool full) {
   });
 }
 
+/// What panels [firstPanel, endPanel) of a group's filters give, of those that there are.
+void TaskEmitter::emitGroup(Index group, Index slots, Index firstPanel, Index endPanel) {
+  Index one = k.constant(1), channels = k.constant(spec.channels);
+  k.loop(k.constant(0), slots, one,
+         [&](Index slot) { transformInputs(slot, k.mul(group, channels)); });
+  int64_t filters = spec.groups * spec.filters; // panels of several groups are whole
+  Index fullPanels = k.constant(filters / schedule.panelWidth());
+  Index panels = k.constant(llvm::divideCeil(filters, schedule.panelWidth()));
+  k.loop(firstPanel, k.min(endPanel, fullPanels), one,
+         [&](Index panel) { emitPanel(panel, /*full=*/true); });
+  k.loop(k.max(firstPanel, fullPanels), k.min(endPanel, panels), one,
+         [&](Index panel) { emitPanel(panel, /*full=*/false); });
+}
+
 void TaskEmitter::emit(Index task) {
   Index one = k.constant(1);
   firstTile = k.mul(k.rem(task, cut.taskRows), cut.taskTiles);
@@ -325,28 +351,33 @@ void TaskEmitter::emit(Index task) {
   registerTiles = k.ceilDiv(tileCount, k.constant(schedule.rows));
   // What is missing in the last register tile repeats the last tile.
   Index lastTile = k.sub(cut.tiles, one);
-  k.loop(k.constant(0), k.mul(registerTiles, k.constant(schedule.rows)), one, [&](Index slot) {
-    findInputs(tileAt(k.min(k.add(firstTile, slot), lastTile)));
-    transformInputs(slot);
-  });
+  Index slots = k.mul(registerTiles, k.constant(schedule.rows));
+  k.loop(k.constant(0), slots, one,
+         [&](Index slot) { findInputs(tileAt(k.min(k.add(firstTile, slot), lastTile)), slot); });
 
   Index panelsPerTask = k.constant(schedule.panelsPerTask);
-  Index fullPanels = k.constant(spec.filters / schedule.panelWidth());
-  Index panels = k.constant(llvm::divideCeil(spec.filters, schedule.panelWidth()));
   Index firstPanel = k.mul(k.floorDiv(task, cut.taskRows), panelsPerTask);
   Index endPanel = k.add(firstPanel, panelsPerTask);
-  k.loop(firstPanel, k.min(endPanel, fullPanels), one,
-         [&](Index panel) { emitPanel(panel, /*full=*/true); });
-  k.loop(k.max(firstPanel, fullPanels), k.min(endPanel, panels), one,
-         [&](Index panel) { emitPanel(panel, /*full=*/false); });
+  if (spec.groups == 1)
+    return emitGroup(k.constant(0), slots, firstPanel, endPanel);
+  Index ofGroup = k.constant(panelsOfGroup(spec));
+  endPanel = k.min(endPanel, k.constant(spec.groups * panelsOfGroup(spec)));
+  k.loop(k.floorDiv(firstPanel, ofGroup), k.ceilDiv(endPanel, ofGroup), one, [&](Index group) {
+    Index first = k.mul(group, ofGroup);
+    emitGroup(group, slots, k.max(firstPanel, first), k.min(endPanel, k.add(first, ofGroup)));
+  });
 }
 
 WinogradShape winogradShape(KernelBuilder &k, const ConvSpec &spec) {
   Index two = k.constant(kWinogradOutputs);
   Index image = k.mul(k.ceilDiv(spec.dims[1].output, two), k.ceilDiv(spec.dims[2].output, two));
   auto known = [&](Index extent) { return k.known(extent).value_or(-1); };
-  return {known(k.mul(spec.batch, image)), spec.channels, spec.filters, known(image),
-          spec.panelWidth};
+  return {known(k.mul(spec.batch, image)),
+          spec.channels,
+          spec.filters,
+          known(image),
+          spec.panelWidth,
+          spec.groups};
 }
 
 Index emitWinogradTaskCount(KernelBuilder &k, const ConvSpec &spec) {

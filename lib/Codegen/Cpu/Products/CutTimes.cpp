@@ -41,7 +41,9 @@ double WinogradProblem::time(int64_t taskTiles, int64_t taskPanels) const {
   constexpr double inputCycles = 36, outputCycles = 60, bytesPerCycle = 10;
   double taskRows = std::ceil(tiles / taskTiles), taskColumns = std::ceil(panels / taskPanels);
   double tasks = taskRows * taskColumns;
-  double input = tiles * rows * taskColumns * channels / lanes * inputCycles;
+  // A task transforms the channels of the groups that its panels are of.
+  double taskGroups = std::ceil(taskPanels * groups / panels);
+  double input = tiles * rows * taskColumns * taskGroups * channels / lanes * inputCycles;
   double output = tiles * panels * rows * vectors * outputCycles;
   double products = tiles * panels * rows * vectors * kWinogradPoints * channels;
   // A block uses each point's weights once; all of them stay in L2, or come again.

@@ -35,6 +35,7 @@ struct ProductProblem {
 /// The same for tiles of a Winograd convolution: `tiles` are register tiles of `rows` tiles.
 struct WinogradProblem {
   double tiles, panels, rows, vectors, channels, lanes, panelBytes, l2Bytes;
+  double groups = 1; ///< of as many channels and of a part of the panels
 
   double time(int64_t taskTiles, int64_t taskPanels) const;
 };

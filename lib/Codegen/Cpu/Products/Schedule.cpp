@@ -288,7 +288,8 @@ llvm::SmallVector<WinogradSchedule> rankWinograd(const CpuTarget &cpu, const Win
 
   WinogradProblem problem;
   problem.tiles = llvm::divideCeil(tiles, schedule.rows);
-  problem.panels = llvm::divideCeil(shape.filters, schedule.panelWidth());
+  problem.groups = shape.groups;
+  problem.panels = shape.groups * llvm::divideCeil(shape.filters, schedule.panelWidth());
   problem.rows = schedule.rows;
   problem.vectors = schedule.vectors;
   problem.channels = shape.channels;
@@ -298,12 +299,11 @@ llvm::SmallVector<WinogradSchedule> rankWinograd(const CpuTarget &cpu, const Win
   int64_t tileBytes = winogradTileBytes(shape.channels, schedule.panelWidth());
   int64_t mostTiles = std::max<int64_t>(1, winogradScratch(cpu) / (tileBytes * schedule.rows));
   double tileCycles = problem.rows * problem.vectors * problem.channels * kWinogradPoints;
-  bool assumed = shape.tiles <= 0 && shape.imageTiles <= 0;
   llvm::SmallVector<WinogradSchedule> ranked;
   for (const Cut &cut : bestCuts(problem, mostTiles, INT64_MAX)) {
     schedule.tilesPerTask = cut.tiles;
     schedule.panelsPerTask = cut.panels;
-    if (assumed)
+    if (shape.tiles <= 0 && shape.imageTiles <= 0) // assumed
       schedule.leastTiles = leastTiles(tileCycles * cut.panels);
     ranked.push_back(schedule);
   }
