@@ -170,6 +170,10 @@ static std::optional<unsigned> pointBits(kernel::LaunchOp launch) {
                          Move::Reshape, Move::Reverse, Move::Cut);
     if (auto take = dyn_cast<prim::TakeOp>(op))
       inLanes = onlyChoosesRows(take.getIndices());
+    if (auto turned = dyn_cast<prim::TransposeOp>(op)) { // of which runs stay as they are
+      ArrayRef<int64_t> order = turned.getPermutation();
+      inLanes = !order.empty() && order.back() + 1 == int64_t(order.size());
+    }
     inLanes |= isOfHost(op);
     if (!(computes || inLanes) || !addAll(op.getResults(), computes) ||
         (computes && !addAll(op.getOperands(), computes)))
