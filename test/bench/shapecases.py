@@ -56,6 +56,8 @@ def pieces():
         wide(f"slice_odd/{NAMES[dtype]}", lambda x: x[:, 1:-2].contiguous(), (999, 1001, dtype))
         wide(f"slice_2/{NAMES[dtype]}", lambda x: x[1::2, ::2].contiguous(), (999, 2001, dtype))
         wide(f"pad_odd/{NAMES[dtype]}", lambda x: F.pad(x, (3, 2)), (999, 1001, dtype))
+        wide(f"pad_amax/{NAMES[dtype]}", lambda x: F.pad(x, (1, 1)).amax(1), (500, 700, dtype))
+        wide(f"cat_sum/{NAMES[dtype]}", lambda x, y: torch.cat([x, y], 1).sum(1), (500, 300, dtype), (500, 400, dtype))
         wide(f"stack_last/{NAMES[dtype]}", lambda x, y: torch.stack([x, y], -1), (999, 501, dtype), (999, 501, dtype))
         wide(f"unbind_last/{NAMES[dtype]}", lambda x: [p.contiguous() for p in x.unbind(-1)], (300001, 3, dtype))
     wide("repeat_interleave/7", lambda x: x.repeat_interleave(7, 1), (1000, 143))

@@ -42,6 +42,37 @@ class Remainders(ToolTest):
                 self.check(model_of(x, nodes, ["c", "t", "d"], [("row", row), ("column", column)]), x,
                            [np.concatenate([x, b, x + row], 1), x.T, b + b])
 
+    def test_reduced_pieces(self):
+        """Rows that are reduced, of operands that end within vectors, walked backwards as well; of known and of open lengths."""
+        constants = {"low": [0, 3, 0, 2], "last": [-1], "back": [-(1 << 40)], "axis": [1], "step": [-1]}
+        for dtype in (np.float32, np.float16, np.int8, np.uint8, np.int64):
+            fill = np.array(-60 if dtype != np.uint8 else 0, dtype)
+            nodes = [helper.make_node("Concat", ["x", "y", "x"], ["c"], axis=1), helper.make_node("Pad", ["x", "low", "fill"], ["p"]),
+                     helper.make_node("Slice", ["c", "last", "back", "axis", "step"], ["r"]),
+                     helper.make_node("ReduceMax", ["c", "axis"], ["c_max"], keepdims=0),
+                     helper.make_node("ReduceMax", ["p", "axis"], ["p_max"], keepdims=0),
+                     helper.make_node("ReduceMin", ["r", "axis"], ["r_min"], keepdims=0),
+                     helper.make_node("Cast", ["c"], ["wide"], to=onnx.TensorProto.FLOAT),
+                     helper.make_node("ReduceSum", ["wide", "axis"], ["c_sum"], keepdims=0)]
+            outputs = ["c_max", "p_max", "r_min", "c_sum"]
+            for shape in ((5, "n"), (5, 300), (5, 33)):
+                kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+                given = [helper.make_tensor_value_info(n, kind, [5, extent]) for n, extent in (("x", shape[1]), ("y", "m" if shape[1] == "n" else 77))]
+                graph = helper.make_graph(nodes, "pieces", given, [helper.make_empty_tensor_value_info(n) for n in outputs],
+                                          [onnx.numpy_helper.from_array(np.array(v, np.int64), n) for n, v in constants.items()] +
+                                          [onnx.numpy_helper.from_array(fill, "fill")])
+                path = self.work / "pieces.onnx"
+                onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
+                for cpu in cpu_levels():
+                    with self.subTest(shape, dtype=dtype, cpu=cpu), Compiled.build(path, "--cpu", cpu) as compiled:
+                        lengths = ((1, 1), (7, 31), (32, 5), (65, 1), (300, 77), (33, 0)) if shape[1] == "n" else ((shape[1], 77),)
+                        for n, m in lengths:
+                            x, y = (np.random.default_rng(n).integers(0, 50, (5, k)).astype(dtype) for k in (n, m))
+                            c = np.concatenate([x, y, x], 1)
+                            wanted = [c.max(1), np.maximum(x.max(1), fill), c.min(1), c.astype(np.float32).sum(1)]
+                            for actual, expected, name in zip(compiled(x, y), wanted, outputs, strict=True):
+                                np.testing.assert_array_equal(actual, expected, f"{name} {n} {m}")
+
     def test_periodic_lines(self):
         """Scales of a few columns along rows that are one line, in two blocks of which each has its own."""
         for dtype in DTYPES:

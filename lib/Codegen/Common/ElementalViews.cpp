@@ -2,7 +2,8 @@
 //
 // Padding and concatenation decide by the index which operand a point comes
 // from. A point outside an operand must not be loaded: a uniform index is
-// replaced by 0, a vector of them by a mask on the loads.
+// replaced by 0, a vector of them by a mask on the loads. Where a load of a part of
+// a vector is one of each lane, a vector first asks whether all of them lie inside.
 //
 //===----------------------------------------------------------------------===//
 #include "LikeShape.h"
@@ -172,7 +173,56 @@ Value Elemental::inRange(Coord &c, Value extentValue) {
   return ok;
 }
 
+Value Elemental::allInRange(const Coord &c, Value extentValue) {
+  if (!asksForWhole || recorder || mask || numLanes == 1 || c.vector || c.step == 0)
+    return {};
+  auto known = getConstantIntValue(extentValue);
+  if (auto range = rangeOf(c); range && known)
+    if (getConstantIntValue(c.base) || range->second <= 0 || range->first >= *known ||
+        (range->first >= 0 && range->second <= *known))
+      return {};
+  if (known && (*known < numLanes || (*known % numLanes == 0 && alignedToLanes(c.base))))
+    return {};
+  auto inside = [&](Value v) -> Value { // negative indices are huge
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, v, extentValue);
+  };
+  Value last = addIndex(c.base, index(c.step * (int64_t(numLanes) - 1)));
+  return arith::AndIOp::create(b, inside(c.base), inside(last));
+}
+
+Value Elemental::eitherVector(Value condition, Value like, llvm::function_ref<Value()> then,
+                              llvm::function_ref<Value()> otherwise) {
+  Type type = VectorType::get({numLanes}, computeType(tensorType(like).getElementType()));
+  auto branch = scf::IfOp::create(b, type, condition, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  for (auto [block, value] :
+       {std::pair(branch.thenBlock(), then), std::pair(branch.elseBlock(), otherwise)}) {
+    b.setInsertionPointToStart(block);
+    Value v = nested(value);
+    if (!v)
+      return {};
+    scf::YieldOp::create(b, widen(v, true));
+  }
+  return branch.getResult(0);
+}
+
 Value Elemental::evalPad(prim::PadOp op, ArrayRef<Coord> at) {
+  for (auto [i, low] : llvm::enumerate(op.getMixedLow())) {
+    if (!asksForWhole || at[i].vector || at[i].step == 0 || op.getInterior()[i] != 0)
+      continue;
+    Value offset = isa<Value>(low) ? scalar(cast<Value>(low)) : index(*getConstantIntValue(low));
+    Coord c = addCoord(at[i], subIndex(index(0), offset));
+    bool same = getConstantIntValue(low) == 0 && !tensorType(op.getX()).isDynamicDim(i) &&
+                tensorType(op.getX()).getDimSize(i) == tensorType(op.getResult()).getDimSize(i);
+    if (Value whole = same ? Value() : allInRange(c, extent(op.getX(), i)))
+      return eitherVector(
+          whole, op.getX(), [&] { return evalPadAt(op, at, i); },
+          [&] { return evalPadAt(op, at, {}); });
+  }
+  return evalPadAt(op, at, {});
+}
+
+Value Elemental::evalPadAt(prim::PadOp op, ArrayRef<Coord> at, std::optional<unsigned> whole) {
   auto xt = tensorType(op.getX());
   Coords source;
   Value inside, laneMask;
@@ -187,6 +237,10 @@ Value Elemental::evalPad(prim::PadOp op, ArrayRef<Coord> at) {
       continue;
     }
     Coord c = addCoord(at[i], subIndex(index(0), offset));
+    if (whole == i) {
+      source.push_back(c);
+      continue;
+    }
     if (gap != 1) {
       Value v = coordValue(c);
       bool vector = isa<VectorType>(v.getType());
@@ -247,6 +301,30 @@ Value Elemental::evalConcat(prim::ConcatOp op, ArrayRef<Coord> at) {
       first += size;
     }
   }
+  return evalConcatFrom(op, at, 0, index(0));
+}
+
+/// Of the operands from `first` on, which begins at `begin`, the first that has all lanes; else
+/// each has a part.
+Value Elemental::evalConcatFrom(prim::ConcatOp op, ArrayRef<Coord> at, unsigned first,
+                                Value begin) {
+  constexpr unsigned kMost = 8;
+  unsigned axis = op.getAxis(), count = op.getInputs().size();
+  for (unsigned i = first; i < count && count <= kMost; ++i) {
+    Value input = op.getInputs()[i], size = extent(input, axis);
+    Coords source(at);
+    source[axis] = addCoord(at[axis], subIndex(index(0), begin));
+    begin = addIndex(begin, size);
+    if (Value whole = allInRange(source[axis], size))
+      return eitherVector(
+          whole, op.getResult(), [&] { return eval(input, source); },
+          [&] { return evalConcatFrom(op, at, i + 1, begin); });
+  }
+  return evalConcatMasked(op, at);
+}
+
+Value Elemental::evalConcatMasked(prim::ConcatOp op, ArrayRef<Coord> at) {
+  unsigned axis = op.getAxis();
   Value begin = index(0), result;
   for (Value input : op.getInputs()) {
     Coords source(at);

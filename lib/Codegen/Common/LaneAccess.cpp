@@ -244,13 +244,11 @@ Value LaneAccess::loadLinear(const Memory &memory, const Coord &linear) {
         b, element, pointerAt(memory, linear.base ? linear.base : linear.vector), align);
     return fromStorage(b, v, memory.elementType);
   }
-  Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(vectorType)));
   if (!linear.vector && linear.step == 1) {
     Value pointer = pointerAt(memory, linear.base);
     Value v =
         mask
-            ? Value(LLVM::MaskedLoadOp::create(b, vectorType, pointer, mask, zero,
-                                               b.getI32IntegerAttr(align)))
+            ? maskedLoad(vectorType, pointer, align)
             : Value(LLVM::LoadOp::create(b, vectorType, pointer, alignmentAt(memory, linear.base)));
     return fromStorage(b, v, memory.elementType);
   }
@@ -259,6 +257,16 @@ Value LaneAccess::loadLinear(const Memory &memory, const Coord &linear) {
   if (Value v = loadFromWindow(memory, linear))
     return fromStorage(b, v, memory.elementType);
   return fromStorage(b, gather(memory, linear), memory.elementType);
+}
+
+/// Halves as integers: without an instruction for it LLVM loads each lane, and computes to insert
+/// a bf16.
+Value LaneAccess::maskedLoad(VectorType type, Value pointer, unsigned align) {
+  bool halves = type.getElementType().isF16() || type.getElementType().isBF16();
+  VectorType loaded = halves ? type.clone(b.getI16Type()) : type;
+  Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(loaded)));
+  Value v = LLVM::MaskedLoadOp::create(b, loaded, pointer, mask, zero, b.getI32IntegerAttr(align));
+  return halves ? Value(arith::BitcastOp::create(b, type, v)) : v;
 }
 
 /// As stored, lane by lane.

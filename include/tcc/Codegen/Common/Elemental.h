@@ -61,6 +61,9 @@ public:
   };
   /// Null: it may lie in any.
   void bindPiece(std::optional<Piece> of) { piece = std::move(of); }
+  /// Loads of a part of a vector cost more than a question: of what is padded or concatenated,
+  /// whether all lanes lie in one operand is asked first.
+  void askForWholeVectors() { asksForWhole = true; }
   /// Only lanes of `lanesMask` (vector of i1, null: all) are loaded and stored.
   void setMask(mlir::Value lanesMask) {
     mask = lanesMask;
@@ -121,7 +124,12 @@ private:
   mlir::Value evalReshape(prim::ReshapeOp op, llvm::ArrayRef<Coord> at);
   mlir::Value evalBroadcast(prim::BroadcastOp op, llvm::ArrayRef<Coord> at);
   mlir::Value evalPad(prim::PadOp op, llvm::ArrayRef<Coord> at);
+  /// `whole`: the axis along which all lanes lie in the operand.
+  mlir::Value evalPadAt(prim::PadOp op, llvm::ArrayRef<Coord> at, std::optional<unsigned> whole);
   mlir::Value evalConcat(prim::ConcatOp op, llvm::ArrayRef<Coord> at);
+  mlir::Value evalConcatFrom(prim::ConcatOp op, llvm::ArrayRef<Coord> at, unsigned first,
+                             mlir::Value begin);
+  mlir::Value evalConcatMasked(prim::ConcatOp op, llvm::ArrayRef<Coord> at);
   mlir::Value evalIndexing(mlir::Operation *op, llvm::ArrayRef<Coord> at);
   mlir::Value chosenByPosition(mlir::RankedTensorType type, llvm::ArrayRef<Coord> at,
                                llvm::function_ref<mlir::Value(int64_t)> element);
@@ -146,11 +154,18 @@ private:
   Coord clampedIndex(mlir::Value element, mlir::Value extent);
   /// Whether 0 <= c < extent, and a coord that is safe to load at under it. Null: it always is.
   mlir::Value inRange(Coord &c, mlir::Value extent);
+  /// Whether all lanes of `c` lie in [0, extent). Null: nobody should ask.
+  mlir::Value allInRange(const Coord &c, mlir::Value extent);
+  /// A vector of elements like those of `like`, from one of two blocks.
+  mlir::Value eitherVector(mlir::Value condition, mlir::Value like,
+                           llvm::function_ref<mlir::Value()> then,
+                           llvm::function_ref<mlir::Value()> otherwise);
 
   llvm::DenseMap<mlir::Value, Memory> memories;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, Provider> providers;
   std::optional<Piece> piece;
+  bool asksForWhole = false;
   Memo memo;
 };
 

@@ -135,6 +135,7 @@ protected:
   /// both may be open.
   void supposeWindow(const Coord &c, int64_t extent, int64_t count);
   mlir::Value loadFromWindow(const Memory &memory, const Coord &linear);
+  mlir::Value maskedLoad(mlir::VectorType type, mlir::Value pointer, unsigned align);
   mlir::Value gather(const Memory &memory, const Coord &linear);
   bool alignedToLanes(mlir::Value index) const;
   /// The same of a sum whose terms may cancel: a row's start, and what is counted from before it.

@@ -450,6 +450,8 @@ bool RowEmitter::run(bool pastCaches) {
 }
 
 bool tcc::codegen::emitRowKernel(KernelFrame &frame, cpu::RowScheduleAttr schedule) {
+  if (!frame.cpu.maskedMemory)
+    frame.e.askForWholeVectors();
   if (schedule.getAcross())
     return emitShortRows(frame, schedule);
   auto reduce = *frame.launch.getBody().front().getOps<prim::ReduceOp>().begin();
