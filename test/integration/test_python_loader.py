@@ -1,8 +1,10 @@
 """lib/Bindings/Python/tcc.py on the runtime tests' program (test/runtime/Program.c)."""
 import _ctypes
+import copy
 import gc
 import os
 import pathlib
+import pickle
 import platform
 import subprocess
 import sys
@@ -36,6 +38,19 @@ class Versioned(Foreign):
 
     def __dlpack__(self, *, max_version=None):
         return self.array.__dlpack__(max_version=max_version)
+
+
+class Negated(Foreign):
+    """As PyTorch's views that are the negative of their memory."""
+
+    def is_neg(self):
+        return True
+
+    def resolve_neg(self):
+        return Negated(-self.array)
+
+    def resolve_conj(self):
+        return self
 
 
 class Loader(unittest.TestCase):
@@ -240,6 +255,37 @@ class Loader(unittest.TestCase):
             self.model.run(self.inputs())
         with self.assertRaisesRegex(tcc.Error, "this Model is closed"):
             self.model.set_seed(1)
+
+    def test_a_copy_would_end_the_context_twice(self):
+        for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+            with self.assertRaisesRegex(TypeError, "a Model is neither copied nor pickled"):
+                copied(self.model)
+        self.check(self.model.run(self.inputs()))
+
+    def test_not_closed_while_it_runs(self):
+        class Closing(Foreign):
+            def __dlpack__(this):
+                self.model.close()
+        with self.assertRaisesRegex(tcc.Error, "close it when that is done"):
+            self.model.run(self.inputs(x=Closing(self.x)))
+        self.check(self.model.run(self.inputs()))
+
+    def test_outputs_are_taken_once(self):
+        kept = []
+        self.model(*self.inputs().values(), wrap=kept.append)
+        for take in (kept[0].__dlpack__, kept[0].__dlpack_device__):
+            with self.assertRaisesRegex(tcc.Error, "an output is taken once"):
+                take()
+
+    def test_negated_views(self):
+        self.check(self.model.run(self.inputs(x=Negated(-self.x))))
+        with self.assertRaisesRegex(tcc.Error, "input 'acc': it cannot be a negated or conjugated view"):
+            self.model.run(self.inputs(acc=Negated(self.acc)))
+
+    def test_what_is_no_array(self):
+        for wrong in ("text", {}, [[1, 2], [3]]):
+            with self.assertRaisesRegex(tcc.Error, "input 'x' is no array of float32: "):
+                self.model.run(self.inputs(x=wrong))
 
     def test_python_numbers(self):
         self.check(self.model.run(self.inputs(x=self.x.tolist(), command=0)))

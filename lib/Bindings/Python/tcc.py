@@ -182,11 +182,16 @@ class _Exported:
         self.pointer = ctypes.cast(address, _P(_DLManagedTensor))
 
     def __dlpack__(self, stream=None, **_):
-        pointer, self.pointer = self.pointer, None
+        pointer, self.pointer = self._there(), None
         return _new_capsule(ctypes.cast(pointer, ctypes.c_void_p), b"dltensor", None)
 
     def __dlpack_device__(self):
-        return self.pointer.contents.tensor.device_type, self.pointer.contents.tensor.device_id
+        return self._there().contents.tensor.device_type, self._there().contents.tensor.device_id
+
+    def _there(self):
+        if self.pointer is None:
+            raise Error(1, "an output is taken once, while `wrap` runs")
+        return self.pointer
 
     def release(self):
         if self.pointer is not None:
@@ -224,6 +229,7 @@ class Model:
 
     def _prepare(self):
         """The arguments of tcc_run, made once: a call writes only what differs from the call before."""
+        self._lock, self._nothing = threading.Lock(), [None] * len(self.outputs)
         count = len(self.inputs)
         self._slots, self._addresses = (_DLTensor * count)(), (ctypes.c_void_p * len(self.outputs))()
         self._pointers = (ctypes.c_void_p * count)(*map(ctypes.addressof, self._slots))
@@ -232,7 +238,6 @@ class Model:
         self._run = self._library.tcc_run
         self._run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32,
                               ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p]
-        self._lock, self._nothing = threading.Lock(), [None] * len(self.outputs)
         self._names = [tensor.name for tensor in self.inputs]
         self._known, names = set(self._names), self._names
         self._pick = operator.itemgetter(*names) if count > 1 else lambda named: [named[name] for name in names]
@@ -281,11 +286,20 @@ class Model:
         return self._library.tcc_model_manifest(self._model, None).decode()
 
     def close(self):
-        context, model = self._context, self._model
-        self._context, self._model = type(context)(), type(model)()  # modules may be gone where Python ends
-        self._arguments = (None, *self._arguments[1:])
-        self._library.tcc_context_destroy(context)
-        self._library.tcc_model_close(model)
+        if not self._lock.acquire(False):
+            raise Error(4, "another thread runs this Model: close it when that is done")
+        try:
+            context, model = self._context, self._model
+            self._context, self._model = type(context)(), type(model)()  # modules may be gone where Python ends
+            self._arguments = (None, *self._arguments[1:])
+            self._library.tcc_context_destroy(context)
+            self._library.tcc_model_close(model)
+        finally:
+            self._lock.release()
+
+    def __reduce_ex__(self, _):
+        """Two that share one context would both end it."""
+        raise TypeError("a Model is neither copied nor pickled: open its file again, in each process")
 
     def __del__(self):
         if getattr(self, "_arguments", None) and self._model:
@@ -368,9 +382,13 @@ def _borrow(value, tensor):
     if value is None:  # a NaN to NumPy
         raise Error(1, f"input '{tensor.name}' is None")
     if not hasattr(value, "__dlpack__"):
-        value = np.asarray(value, tensor.dtype if tensor.bits >= 8 else None)
+        try:
+            value = np.asarray(value, tensor.dtype if tensor.bits >= 8 else None)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise Error(1, f"input '{tensor.name}' is no array of {tensor.dtype}: {error}") from None
     if isinstance(value, np.ndarray):
         return _borrow_numpy(value, tensor)
+    value = _resolved(value, tensor)
     capsule = _capsule_of(value)
     if not _capsule_is(capsule, b"dltensor_versioned"):
         managed = ctypes.cast(_capsule_pointer(capsule, b"dltensor"), _P(_DLManagedTensor))
@@ -381,6 +399,15 @@ def _borrow(value, tensor):
     if tensor.mutated and managed.flags & 1:
         raise Error(1, f"the model writes into input '{tensor.name}': it cannot be read-only")
     return managed.tensor, (capsule, value)
+
+
+def _resolved(value, tensor):
+    """PyTorch's tensors may be the negative or the conjugate of their memory, of which DLPack says nothing."""
+    if not getattr(value, "is_neg", bool)() and not getattr(value, "is_conj", bool)():
+        return value
+    if tensor.mutated:
+        raise Error(1, f"the model writes into input '{tensor.name}': it cannot be a negated or conjugated view")
+    return value.resolve_neg().resolve_conj()
 
 
 def _capsule_of(value):

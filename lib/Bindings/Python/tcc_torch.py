@@ -101,6 +101,8 @@ class _Input:
     def read(self, value):
         if value.dtype is not self.dtype:
             raise tcc.Error(1, f"input '{self.tensor.name}': expected {self.dtype}, got {value.dtype}")
+        if value.is_neg() or value.is_conj():
+            value = self.copy = tcc._resolved(value, self.tensor)
         form = value.shape, value.stride(), value.device
         if form != self.form:
             self._describe(*form)
