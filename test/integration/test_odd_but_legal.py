@@ -61,6 +61,28 @@ class OddButLegal(ToolTest):
         (y,), _ = self.outputs(proto, [np.zeros((0, 3), np.float32)])
         self.assertEqual(y, 0)
 
+    def test_distinct_rows_of_any_width(self):
+        """As wide as a run has them, or wider than is written out: sorted by one column after the other in a loop."""
+        random = np.random.default_rng(0)
+        for form, shapes in ((("n", "m"), ((6, 4), (1, 1), (9, 40), (40, 1), (0, 3))), ((9, 300), ((9, 300),))):
+            proto = model([helper.make_node("Unique", ["x"], list("yfic"), axis=0)], [value("x", form)],
+                          [value("y", (None, form[1])), *[value(name, (None,), TensorProto.INT64) for name in "fic"]])
+            for shape in shapes:
+                x = random.integers(0, 2, shape).astype(np.float32)
+                x[2::3] = x[1:2]
+                results, _ = self.outputs(proto, [x])
+                for actual, expected in zip(results, np.unique(x, return_index=True, return_inverse=True, return_counts=True, axis=0)):
+                    np.testing.assert_array_equal(actual, expected.reshape(actual.shape))
+
+    def test_pads_of_named_axes(self):
+        """How many there are the axes say, where the operand does not."""
+        proto = model([helper.make_node("Pad", ["x", "pads", "", "axes"], ["y"])],
+                      [value("x", ("a", "b", 2)), value("pads", ("p",), TensorProto.INT64)], [value("y", (None, None, None))])
+        proto.graph.initializer.append(numpy_helper.from_array(np.array([1, -1]), "axes"))
+        x = np.arange(12, dtype=np.float32).reshape(2, 3, 2)
+        (y,), compiled = self.outputs(proto, [x, np.array([1, 0, 2, 3])])
+        np.testing.assert_array_equal(y, np.pad(x, ((0, 0), (1, 2), (0, 3))))
+
     def test_scans_of_no_rows(self):
         """Their state keeps its open extent in every turn, and so have the results of a run without any."""
         body = helper.make_graph([helper.make_node("Mul", ["a", "e"], ["b"]), helper.make_node("Neg", ["b"], ["o"])], "body",

@@ -305,8 +305,8 @@ LogicalResult unique(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
   Dims shape = b.dims(x);
-  auto d = distinct(b, b.reshape(x, {b.productOf(shape)}), /*sorted=*/true, /*nanIsOne=*/false);
-  return d ? giveDistinct(a, d->values, *d, shape) : failure();
+  Distinct d = distinct(b, b.reshape(x, {b.productOf(shape)}), /*sorted=*/true, /*nanIsOne=*/false);
+  return giveDistinct(a, d.values, d, shape);
 }
 
 LogicalResult uniqueRows(AtenNode &a) {
@@ -315,9 +315,7 @@ LogicalResult uniqueRows(AtenNode &a) {
   if (failed(axis))
     return failure();
   Rows r = rowsAlong(a.b, x, *axis);
-  auto d = distinct(a.b, r.rows, /*sorted=*/true, /*nanIsOne=*/false);
-  return d ? giveDistinctRows(a, r, *d)
-           : a.fail("rows of unknown or very large size cannot be compared");
+  return giveDistinctRows(a, r, distinct(a.b, r.rows, /*sorted=*/true, /*nanIsOne=*/false));
 }
 
 LogicalResult uniqueRuns(AtenNode &a) {

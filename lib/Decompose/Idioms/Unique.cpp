@@ -5,12 +5,14 @@
 // mark where a sorted element differs from the one before it, count the marks
 // (which the host reads), and gather. Sorting is stable, so that the first of
 // equals in sorted order is the first in order of appearance. Rows are sorted by
-// one column after the other, the last one first. Numbers of 8 bits and truths are
+// one column after the other, the last one first: in a loop, where they are many or
+// a run alone knows how many. Numbers of 8 bits and truths are
 // not sorted: a table has a place for each value that there is.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/Unique.h"
 #include "Decompose/Idioms/Axes.h"
+#include "Decompose/Idioms/Matrices.h"
 #include <limits>
 
 using namespace mlir;
@@ -66,12 +68,23 @@ Value Finder::order(Value keys) {
 Value Finder::sortedPlaces() {
   if (b.rank(x) == 1)
     return order(x);
+  auto sortedBy = [&](Value column, Value sorted) {
+    Value keys = b.squeeze(column, {1});
+    return b.take(sorted, order(b.take(keys, sorted, 0)), 0);
+  };
+  constexpr int64_t kWrittenOut = 256;
   Value sorted = places;
-  for (int64_t column = *b.known(b.dim(x, 1)); column-- > 0;) {
-    Value keys = b.squeeze(b.sliceAxis(x, 1, b.dim(column), b.dim(1)), {1});
-    sorted = b.take(sorted, order(b.take(keys, sorted, 0)), 0);
+  if (auto columns = b.known(b.dim(x, 1)); columns && *columns <= kWrittenOut) {
+    for (int64_t column = *columns; column-- > 0;)
+      sorted = sortedBy(b.sliceAxis(x, 1, b.dim(column), b.dim(1)), sorted);
+    return sorted;
   }
-  return sorted;
+  Value last = b.sub(scalarOf(b, b.dim(x, 1), i64), 1.0);
+  auto step = [&](Value turn, ValueRange carried) -> SmallVector<Value> {
+    Value column = b.reshape(b.sub(last, turn), ArrayRef<int64_t>{1});
+    return {sortedBy(b.take(x, column, 1), carried[0])};
+  };
+  return matrices::repeat(b, b.dim(x, 1), sorted, step)[0];
 }
 
 /// Each element's neighbour, the first one's itself.
@@ -164,13 +177,7 @@ Distinct Finder::run(bool sorted) {
   return d;
 }
 
-std::optional<Distinct> tcc::distinct(PrimBuilder &b, Value x, bool sorted, bool nanIsOne) {
-  constexpr int64_t kMaxColumns = 256; // each is sorted once
-  int64_t rank = b.rank(x);
-  if (rank != 1 && rank != 2)
-    return std::nullopt;
-  if (rank == 2 && b.known(b.dim(x, 1)).value_or(kMaxColumns + 1) > kMaxColumns)
-    return std::nullopt;
+Distinct tcc::distinct(PrimBuilder &b, Value x, bool sorted, bool nanIsOne) {
   return Finder(b, x, nanIsOne).run(sorted);
 }
 

@@ -10,10 +10,9 @@ struct Distinct {
   mlir::Value values, first, inverse, counts;
 };
 
-/// The distinct elements of a rank-1 tensor, or rows of a rank-2 one whose number
-/// of columns is known and moderate; nullopt for any other.
+/// The distinct elements of a rank-1 tensor, or rows of a rank-2 one.
 /// `nanIsOne`: NaN equals itself, as in ONNX; in torch every NaN is another element.
-std::optional<Distinct> distinct(PrimBuilder &b, mlir::Value x, bool sorted, bool nanIsOne = true);
+Distinct distinct(PrimBuilder &b, mlir::Value x, bool sorted, bool nanIsOne = true);
 
 /// The same of runs of equal neighbours: an element counts again after another one.
 /// `x` is of rank 1, or rows of any known or unknown width.

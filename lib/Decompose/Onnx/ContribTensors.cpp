@@ -367,10 +367,10 @@ LogicalResult unfoldTensor(NodeContext &c) {
 /// The distinct elements in the order of their first appearance, where each input is, how often.
 LogicalResult unique(NodeContext &c) {
   PrimBuilder &b = c.b;
-  auto found = b.rank(c.in(0)) == 1 ? distinct(b, c.in(0), /*sorted=*/false) : std::nullopt;
-  if (!found)
+  if (b.rank(c.in(0)) != 1)
     return c.fail("needs a vector");
-  Value results[] = {found->values, found->inverse, found->counts};
+  Distinct found = distinct(b, c.in(0), /*sorted=*/false);
+  Value results[] = {found.values, found.inverse, found.counts};
   for (size_t i = 0; i < std::min<size_t>(3, c.numResults()); ++i)
     (void)c.give(i, results[i]);
   return success();

@@ -199,10 +199,8 @@ LogicalResult unique(NodeContext &c) {
   } else {
     x = b.reshape(x, {b.productOf(b.dims(x))});
   }
-  auto found = distinct(b, x, sorted);
-  if (!found)
-    return c.fail("rows of unknown or very large size cannot be compared");
-  Value values = found->values;
+  Distinct found = distinct(b, x, sorted);
+  Value values = found.values;
   if (!moved.empty()) {
     moved[0] = b.dim(values, 0);
     SmallVector<int64_t> back(rank);
@@ -210,7 +208,7 @@ LogicalResult unique(NodeContext &c) {
       back[from] = i;
     values = b.transpose(b.reshape(values, moved), back);
   }
-  Value results[] = {values, found->first, found->inverse, found->counts};
+  Value results[] = {values, found.first, found.inverse, found.counts};
   for (size_t i = 0; i < std::min<size_t>(4, c.numResults()); ++i)
     (void)c.give(i, results[i]);
   return success();

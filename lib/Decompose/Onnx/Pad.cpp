@@ -79,17 +79,6 @@ LogicalResult padBy(NodeContext &c, ArrayRef<Dim> low, ArrayRef<Dim> high) {
 LogicalResult pad(NodeContext &c) {
   PrimBuilder &b = c.b;
   int64_t rank = b.rank(c.in(0));
-  Dims list;
-  if (!takesOperands(c)) {
-    auto given = c.intsAttr(c.version() < 2 ? "paddings" : "pads");
-    for (int64_t v : given.value_or(SmallVector<int64_t>()))
-      list.push_back(b.dim(v));
-  } else {
-    auto given = hostInts(c, 1, 2 * rank);
-    if (failed(given))
-      return failure();
-    list = *given;
-  }
   Dims axes;
   if (c.has(3)) {
     auto given = hostInts(c, 3, rank);
@@ -99,6 +88,17 @@ LogicalResult pad(NodeContext &c) {
   } else {
     for (int64_t i = 0; i < rank; ++i)
       axes.push_back(b.dim(i));
+  }
+  Dims list;
+  if (!takesOperands(c)) {
+    auto given = c.intsAttr(c.version() < 2 ? "paddings" : "pads");
+    for (int64_t v : given.value_or(SmallVector<int64_t>()))
+      list.push_back(b.dim(v));
+  } else {
+    auto given = hostInts(c, 1, static_cast<int64_t>(2 * axes.size()));
+    if (failed(given))
+      return failure();
+    list = *given;
   }
   if (list.size() != 2 * axes.size())
     return c.fail("needs two pads for each axis");

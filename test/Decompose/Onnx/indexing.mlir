@@ -124,3 +124,20 @@ func.func @maxima_of_regions(%x: tensor<2x3x?x8xf32>, %r: tensor<5x5xf32>) -> te
   %0 = graph.node "onnx" "MaxRoiPool"(%x, %r) {attrs = {pooled_shape = array<i64: 2, 2>}, version = 22 : i64} : (tensor<2x3x?x8xf32>, tensor<5x5xf32>) -> tensor<5x3x2x2xf32>
   return %0 : tensor<5x3x2x2xf32>
 }
+
+// Rows are sorted by one column after the other, in a loop where a run alone knows how many there are.
+// CHECK-LABEL: func @distinct_rows
+// CHECK: %[[C1:.*]] = prim.dim %arg0, 1 : tensor<?x?xf32>
+// CHECK: prim.while(
+// CHECK: prim.extract %{{.*}}[0]
+// CHECK: arith.cmpi slt, %{{.*}}, %[[C1]]
+// CHECK: ^bb0(%[[BEFORE:.*]]: tensor<?xi64>, %{{.*}}: tensor<i64>):
+// CHECK: %[[COLUMN:.*]] = prim.take %arg0, %{{.*}} axis 1
+// CHECK: %[[KEYS:.*]] = prim.reshape %[[COLUMN]]
+// CHECK: %[[TAKEN:.*]] = prim.take %[[KEYS]], %[[BEFORE]] axis 0
+// CHECK: %{{.*}}, %[[ORDER:.*]] = prim.sort %[[TAKEN]]
+// CHECK: prim.take %[[BEFORE]], %[[ORDER]] axis 0
+func.func @distinct_rows(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %0 = graph.node "onnx" "Unique"(%x) {attrs = {axis = 0 : i64}, version = 11 : i64} : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}
