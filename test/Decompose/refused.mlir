@@ -144,3 +144,15 @@ module {
     return %0 : !graph.unknown
   }
 }
+
+// -----
+
+// What follows was typed by integers that PyTorch does not give.
+// expected-error @+1 {{aten.bincount.default on (i64[9], f32[9]): is said to give integers, but sums its weights as floats}}
+module {
+  func.func @weighed(%x: tensor<9xi64>, %w: tensor<9xf32>) -> tensor<?xi64> {
+    %0 = graph.node "aten" "bincount.default"(%x, %w) {attrs = {self = #graph.operand<0>, weights = #graph.operand<1>}} : (tensor<9xi64>, tensor<9xf32>) -> tensor<?xi64>
+    %1 = graph.node "aten" "neg.default"(%0) {attrs = {self = #graph.operand<0>}} : (tensor<?xi64>) -> tensor<?xi64>
+    return %1 : tensor<?xi64>
+  }
+}

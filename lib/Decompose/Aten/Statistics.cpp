@@ -144,12 +144,32 @@ LogicalResult nanMedian(AtenNode &a) {
 // Counts
 //===----------------------------------------------------------------------===//
 
+/// Whether what the node gives is read only for its size, as a result of the model, or by casts,
+/// which name their type.
+bool isReadAsItIs(AtenNode &a) {
+  return llvm::all_of(a.c.node.getResult(0).getUsers(), [](Operation *user) {
+    auto node = dyn_cast<graph::NodeOp>(user);
+    auto calls = [&](StringRef name) { return node && node.getTarget().starts_with(name); };
+    return user->hasTrait<OpTrait::IsTerminator>() || calls("sym_size") || calls("_to_copy.") ||
+           calls("to.dtype");
+  });
+}
+
 /// How often each number from 0 on occurs, or the sum of its weights; as many as
 /// the largest needs, which only the data tell.
 LogicalResult countNumbers(AtenNode &a) {
   PrimBuilder &b = a.b;
   Type i64 = b.builder().getI64Type(), own = a.own();
-  Value x = b.cast(a.tensor("self"), i64), weights = a.tensor("weights");
+  // The sums are f64 but for weights of f32. PyTorch 2.11 states i64 for them, and types what
+  // follows by that.
+  Value weights = a.tensor("weights");
+  if (weights && isa<IntegerType>(own) && b.known(b.dim(a.tensor("self"), 0)) != 0) {
+    own = b.elem(weights).isF32() ? b.elem(weights) : b.builder().getF64Type();
+    if (!isReadAsItIs(a))
+      return a.fail("is said to give integers, but sums its weights as floats: cast its result "
+                    "where it is made, or export with a newer PyTorch");
+  }
+  Value x = b.cast(a.tensor("self"), i64);
   Dim least = a.extent("minlength", 0);
   if (b.rank(x) != 1 || (weights && b.rank(weights) != 1))
     return a.fail("needs a vector");
@@ -164,9 +184,9 @@ LogicalResult countNumbers(AtenNode &a) {
   Dim bins = b.maxDims(b.readElements(needed)[0], least);
   Value each = weights ? b.cast(weights, own) : b.full(b.dims(x), 1, own);
   Value none = b.full({bins}, 0, own);
-  return a.give(prim::ScatterAlongOp::create(b.builder(), b.location(), none.getType(),
-                                             prim::ScatterKind::add, none, x, each, 0)
-                    .getResult());
+  return a.c.give(prim::ScatterAlongOp::create(b.builder(), b.location(), none.getType(),
+                                               prim::ScatterKind::add, none, x, each, 0)
+                      .getResult());
 }
 
 /// Elements of [min, max] by bins of one width; the last bin has its upper end.

@@ -43,3 +43,15 @@ func.func @bincount(%x: tensor<100xi64>, %y: tensor<?xi64>) -> (tensor<?xi64>, t
   %1 = graph.node "aten" "bincount.default"(%y) {attrs = {self = #graph.operand<0>, minlength = 7}} : (tensor<?xi64>) -> tensor<?xi64>
   return %0, %1 : tensor<?xi64>, tensor<?xi64>
 }
+
+// Sums of weights are floats, whatever a file states of them.
+// CHECK-LABEL: func @weighed_bincount
+// CHECK-SAME: -> (tensor<?xf32>, tensor<?xf64>)
+// CHECK: prim.scatter_along add {{.*}} -> tensor<?xf32>
+// CHECK: prim.scatter_along add {{.*}} -> tensor<?xf64>
+func.func @weighed_bincount(%x: tensor<100xi64>, %w: tensor<100xf32>, %n: tensor<100xi32>) -> (tensor<?xi64>, tensor<?xi64>) {
+  %0 = graph.node "aten" "bincount.default"(%x, %w) {attrs = {self = #graph.operand<0>, weights = #graph.operand<1>}} : (tensor<100xi64>, tensor<100xf32>) -> tensor<?xi64>
+  %1 = graph.node "aten" "bincount.default"(%x, %n) {attrs = {self = #graph.operand<0>, weights = #graph.operand<1>}} : (tensor<100xi64>, tensor<100xi32>) -> tensor<?xi64>
+  %size = graph.node "aten" "sym_size.int"(%0) {attrs = {self = #graph.operand<0>, dim = 0}} : (tensor<?xi64>) -> i64
+  return %0, %1 : tensor<?xi64>, tensor<?xi64>
+}
