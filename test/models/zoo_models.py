@@ -215,6 +215,15 @@ transformer("gemma4", "Gemma4ForCausalLM", "Gemma4TextConfig", head_dim=8, slidi
             hidden_size_per_layer_input=8, **GQA)
 transformer("mamba2", "Mamba2ForCausalLM", "Mamba2Config", vocab_size=99, hidden_size=32, num_heads=4, head_dim=16,
             state_size=8, n_groups=1, num_hidden_layers=2, chunk_size=8)
+MIXER = dict(mamba_n_heads=4, mamba_d_head=16, mamba_d_state=8, mamba_n_groups=1, mamba_chunk_size=8)
+transformer("bamba", "BambaForCausalLM", "BambaConfig", attn_layer_indices=[1], **MIXER, **GQA)
+transformer("granite-hybrid", "GraniteMoeHybridForCausalLM", "GraniteMoeHybridConfig", layer_types=["mamba", "attention"],
+            num_local_experts=4, num_experts_per_tok=2, shared_intermediate_size=16, experts_implementation="batched_mm",
+            **MIXER, **GQA)
+transformer("qwen2-moe", "Qwen2MoeForCausalLM", "Qwen2MoeConfig", num_experts=4, shared_expert_intermediate_size=16, **EXPERTS, **GQA)
+transformer("gpt-oss", "GptOssForCausalLM", "GptOssConfig", head_dim=8, sliding_window=5, num_local_experts=4,
+            num_experts_per_tok=2, layer_types=["sliding_attention", "full_attention"], experts_implementation="batched_mm",
+            **GQA)
 transformer("xlstm", "xLSTMForCausalLM", "xLSTMConfig", tokens(), vocab_size=99, hidden_size=32, embedding_dim=32,
             num_blocks=2, num_hidden_layers=2, num_heads=4, chunk_size=8)
 transformer("reformer", "ReformerModel", "ReformerConfig",
@@ -249,8 +258,14 @@ transformer("fnet", "FNetModel", "FNetConfig", tokens(), vocab_size=99, hidden_s
 transformer("ibert", "IBertModel", "IBertConfig", **SMALL)
 transformer("luke", "LukeModel", "LukeConfig", tokens(mask=True), entity_vocab_size=10, entity_emb_size=16, **SMALL)
 
+transformer("convbert", "ConvBertModel", "ConvBertConfig", embedding_size=32, **SMALL)
+transformer("nystromformer", "NystromformerModel", "NystromformerConfig", **SMALL)
+transformer("big-bird", "BigBirdModel", "BigBirdConfig", attention_type="original_full", **SMALL)
+
 DECODER = dict(decoder_input_ids=lambda batch, length: torch.randint(1, 99, (batch, 6), generator=random(batch, 5)))
 transformer("t5", "T5ForConditionalGeneration", "T5Config", tokens(mask=True, **DECODER), vocab_size=99, d_model=32,
+            d_ff=37, d_kv=8, num_layers=2, num_heads=4)
+transformer("umt5", "UMT5ForConditionalGeneration", "UMT5Config", tokens(mask=True, **DECODER), vocab_size=99, d_model=32,
             d_ff=37, d_kv=8, num_layers=2, num_heads=4)
 transformer("bart", "BartForConditionalGeneration", "BartConfig", tokens(mask=True, **DECODER), vocab_size=99,
             d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
@@ -289,6 +304,8 @@ for _name, _model, _config, _options in [
         ("poolformer", "PoolFormerModel", "PoolFormerConfig", dict(hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 1, 1])),
         ("resnet", "ResNetModel", "ResNetConfig", dict(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1])),
         ("regnet", "RegNetModel", "RegNetConfig", dict(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], groups_width=4)),
+        ("hiera", "HieraModel", "HieraConfig", dict(embed_dim=8, image_size=[32, 32], depths=[1] * 4, num_heads=[1, 1, 2, 2])),
+        ("mobilenet-v2", "MobileNetV2Model", "MobileNetV2Config", dict(depth_multiplier=0.25)),
         ("dpt", "DPTForDepthEstimation", "DPTConfig", dict(VIT, image_size=64, patch_size=16, num_hidden_layers=4, backbone_out_indices=[0, 1, 2, 3],
                                                           neck_hidden_sizes=[8, 8, 16, 16], fusion_hidden_size=16)),
         ("glpn", "GLPNForDepthEstimation", "GLPNConfig", dict(hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 1, 1], num_attention_heads=[1, 2, 3, 4], decoder_hidden_size=16)),
@@ -315,17 +332,20 @@ def clip_inputs(batch, length):
 add("hf-clip", clip, clip_inputs, TEXTS, ())
 
 
-def detr():
+def detr(family="Detr", features=("stage2",), layers=1, **more):
     import transformers
-    backbone = transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1],
-                                         out_features=["stage2"])
-    config = transformers.DetrConfig(use_timm_backbone=False, backbone=None, backbone_config=backbone, d_model=32, encoder_layers=1,
-                                     decoder_layers=1, encoder_attention_heads=4, decoder_attention_heads=4,
-                                     encoder_ffn_dim=37, decoder_ffn_dim=37, num_queries=5)
-    return First(transformers.DetrForObjectDetection(config).eval(), lambda output: output.to_tuple()[:2])
+    backbone = transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], out_features=list(features))
+    config = getattr(transformers, family + "Config")(
+        use_timm_backbone=False, backbone=None, backbone_config=backbone, d_model=32, encoder_layers=1, decoder_layers=layers,
+        encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=37, decoder_ffn_dim=37, num_queries=5, **more)
+    return First(getattr(transformers, family + "ForObjectDetection")(config).eval(), lambda output: output.to_tuple()[:2])
 
 
 add("hf-detr", detr, pixels(), BATCHES, (0,))
+add("hf-conditional-detr", lambda: detr("ConditionalDetr"), pixels(), BATCHES, (0,))
+for _name, _options in [("deformable-detr", {}), ("deformable-two-stage", dict(two_stage=True, with_box_refine=True, two_stage_num_proposals=5))]:
+    add("hf-" + _name, lambda options=_options: detr("DeformableDetr", ("stage1", "stage2"), layers=2, num_feature_levels=2, **options),
+        pixels(size=64), BATCHES, (0,))
 
 
 def rt_detr():
