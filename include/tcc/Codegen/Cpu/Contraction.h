@@ -69,6 +69,14 @@ struct TurnedResult {
   Index run;          ///< rows [i * run, (i + 1) * run) lie one after the other
 };
 
+/// A result whose lines come from beyond L2: tiles fetch those that their sums go to.
+struct FarResult {
+  int64_t bytes = 0; ///< of an element
+  /// Where row `m` of column `n` lies.
+  llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value m, mlir::Value n)>
+      address;
+};
+
 /// Called for row `m`, columns `n .. n + lanes`, of which the first `valid` exist
 /// (all of them except at the right edge). It must not touch the others.
 struct EpilogueFn {
@@ -76,7 +84,8 @@ struct EpilogueFn {
                                         mlir::Value n, mlir::Value acc, Index valid)>;
   EpilogueFn() = default;
   template <typename F, std::enable_if_t<!std::is_same_v<std::decay_t<F>, EpilogueFn>, int> = 0>
-  EpilogueFn(F &&store, const TurnedResult *turned = nullptr) : store(store), turned(turned) {}
+  EpilogueFn(F &&store, const TurnedResult *turned = nullptr, const FarResult *far = nullptr)
+      : store(store), turned(turned), far(far) {}
   void operator()(mlir::OpBuilder &b, mlir::Location loc, mlir::Value m, mlir::Value n,
                   mlir::Value acc, Index valid) const {
     store(b, loc, m, n, acc, valid);
@@ -84,6 +93,7 @@ struct EpilogueFn {
 
   Store store;
   const TurnedResult *turned = nullptr; ///< the same in two steps, where that is faster
+  const FarResult *far = nullptr;       ///< if the result is one
 };
 
 /// Tasks of one product: its schedule's sizes, and the extents of the run.

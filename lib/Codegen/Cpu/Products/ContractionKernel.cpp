@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Dialect/Cpu/Cpu.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "tcc/Dialect/Prim/Signedness.h"
 
 using namespace mlir;
@@ -248,6 +249,7 @@ public:
   Value address(Value m, Value n);
   /// The result as neighbours along the rows, if it is.
   std::optional<TurnedResult> turned();
+  bool isFar(); ///< the one result, which lies as rows do, leaves the caches
 
 private:
   Coords pointsAt(Value m, Value n, unsigned lanes);
@@ -381,6 +383,17 @@ std::optional<TurnedResult> FusedEpilogue::turned() {
   return result;
 }
 
+bool FusedEpilogue::isFar() {
+  constexpr unsigned manyRegisters = 32; // with which it has not been measured
+  constexpr int64_t farShares = 4;       // of L2: the last cache gives less fast enough
+  Value yielded = f.yield().getValues()[0];
+  RankedTensorType type = tensorType(yielded);
+  return hasColumns && f.results.size() == 1 && f.cpu.vectorRegisters < manyRegisters &&
+         type.hasStaticShape() && !yielded.getDefiningOp<prim::TransposeOp>() &&
+         f.results[0].extents.size() == batch.size() + rowExtents.size() + 1 &&
+         tensorBytes(type) > farShares * int64_t(f.cpu.l2Bytes);
+}
+
 /// Runs `emitTemplate` with an epilogue that works at the template's builder.
 void tcc::codegen::withEpilogue(KernelFrame &f, Operation *product, ArrayRef<Value> batch,
                                 ArrayRef<Value> rowExtents, bool hasColumns,
@@ -413,7 +426,8 @@ void tcc::codegen::withEpilogue(KernelFrame &f, Operation *product, ArrayRef<Val
   auto store = [&](OpBuilder &builder, Location, Value m, Value n, Value acc, Index valid) {
     at(builder, [&] { fused.emit(m, n, acc, valid); });
   };
-  emitTemplate(EpilogueFn(store, turned ? &*turned : nullptr));
+  FarResult far{elementBytes(f.results[0].elementType), address};
+  emitTemplate(EpilogueFn(store, turned ? &*turned : nullptr, fused.isFar() ? &far : nullptr));
 }
 
 static SmallVector<Index> asIndices(ValueRange extents) {

@@ -83,6 +83,22 @@ void TaskEmitter::prefetchRows(PanelSource &source, Index panel, const KBlock &b
   source.isNear = !copiesB;
 }
 
+/// Sums of few terms are stored faster than memory gives the lines that they go to.
+void TaskEmitter::prefetchResults(const TileRows &rows, Index panel, bool full) {
+  if (!epilogue.far)
+    return;
+  Value column = k.value(firstColumn(panel));
+  int64_t columns = 0;
+  for (unsigned lanes : panelWidths(full))
+    columns += lanes;
+  for (unsigned row = 0; row < rows.count; ++row) {
+    Value m = k.value(resultRow(k.add(rows.first, k.constant(row))));
+    Value line = epilogue.far->address(k.builder, k.loc, m, column);
+    for (int64_t byte = 0; byte < columns * epilogue.far->bytes; byte += spec.cpu.lineBytes)
+      k.prefetch(k.address(line, k.builder.getI8Type(), k.constant(byte)), KernelBuilder::kInL1);
+  }
+}
+
 unsigned TaskEmitter::panelsOfTile() const {
   const ContractionSchedule &schedule = spec.schedule;
   bool streams = spec.bLayout == PanelLayout::Packed && !schedule.packsB();

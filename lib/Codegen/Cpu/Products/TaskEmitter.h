@@ -19,6 +19,7 @@ struct Tiling {
   Index groupPanels; ///< panels of one group
   Index kBlocks;
   Index taskTiles, taskRows, taskColumns; ///< tiles of a task, number of tasks along m and n
+  Index rowsInOrder; ///< tasks below each other that are numbered before those beside them
 };
 
 Tiling cutTiles(KernelBuilder &k, const ContractionSpec &spec);
@@ -81,6 +82,7 @@ private:
   static constexpr int64_t farShares = 16; ///< of L2: more than the last cache has for a core
   bool isFarB(int64_t shares) const;
   void prefetchRows(PanelSource &source, Index panel, const KBlock &block);
+  void prefetchResults(const TileRows &rows, Index panel, bool full);
   llvm::SmallVector<unsigned> panelWidths(bool full);
   Index panelColumns(Index panel, bool full);
 

@@ -33,6 +33,22 @@
 
 using namespace mlir;
 namespace tcc::codegen {
+/// Tasks are numbered down a column of them first: those of a thread copy few panels. A tall
+/// product whose result goes to memory is numbered in bands of rows, so that threads write whole
+/// rows, and not parts of the same ones; copying panels once more is nothing beside as many rows.
+static Index rowsInOrder(KernelBuilder &k, const ContractionSpec &spec, const Tiling &tiling) {
+  constexpr int64_t bandRows = 1024;
+  std::optional<int64_t> m = k.known(spec.m), n = k.known(spec.n), all = k.known(tiling.taskRows);
+  int64_t bytes = spec.acc.getIntOrFloatBitWidth() / 8;
+  if (!m || !n || !all || !spec.schedule.packsB() || spec.schedule.kBlock || spec.groups > 1 ||
+      *m * *n * bytes <= int64_t(spec.cpu.l2Bytes))
+    return tiling.taskRows;
+  int64_t bands = std::clamp<int64_t>(*m / bandRows, 1, *all);
+  while (*all % bands)
+    --bands;
+  return k.constant(*all / bands);
+}
+
 Tiling cutTiles(KernelBuilder &k, const ContractionSpec &spec) {
   const ContractionSchedule &schedule = spec.schedule;
   Tiling tiling;
@@ -56,6 +72,7 @@ Tiling cutTiles(KernelBuilder &k, const ContractionSpec &spec) {
   tiling.taskTiles =
       taskTiles(k, schedule.tilesPerTask, schedule.leastTiles, tiling.tiles, tiling.taskColumns);
   tiling.taskRows = k.ceilDiv(tiling.tiles, tiling.taskTiles);
+  tiling.rowsInOrder = rowsInOrder(k, spec, tiling);
   return tiling;
 }
 
@@ -67,8 +84,9 @@ void TaskEmitter::emit(Index begin, Index end) {
   const ContractionSchedule &schedule = spec.schedule;
   Index taskRow = begin, taskColumn = k.constant(0);
   if (!k.isKnown(tiling.taskColumns, 1)) {
-    taskRow = k.rem(begin, tiling.taskRows);
-    taskColumn = k.floorDiv(begin, tiling.taskRows);
+    Index below = tiling.rowsInOrder, column = k.floorDiv(begin, below);
+    taskColumn = k.rem(column, tiling.taskColumns);
+    taskRow = k.mulAdd(k.floorDiv(column, tiling.taskColumns), below, k.rem(begin, below));
   }
   Index panelsPerTask = k.constant(schedule.panelsPerTask), one = k.constant(1);
   Index rows = joined.rows > 1 ? k.sub(end, begin) : one,
@@ -322,6 +340,8 @@ SmallVector<Value> TaskEmitter::multiply(const TileRows &rows, Index tile, Index
   PanelSource source = panelSource(panel, full, block);
   prefetchNext(source, tile, block);
   prefetchRows(source, panel, block);
+  if (!cutsK)
+    prefetchResults(rows, panel, full);
   Index group = spec.groups > 1 ? k.floorDiv(panel, tiling.groupPanels) : k.constant(0);
   feed.enterPanel(k, panel);
   if (!cutsK)

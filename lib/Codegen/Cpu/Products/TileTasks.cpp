@@ -61,7 +61,7 @@ void emitTileTasks(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed,
   };
   if (joined.rows == 1)
     return emit(begin, end, joined.columns);
-  Index rows = cutTiles(k, spec).taskRows;
+  Index rows = cutTiles(k, spec).rowsInOrder;
   k.loop(k.floorDiv(begin, rows), k.ceilDiv(end, rows), k.constant(1), [&](Index column) {
     Index first = k.mul(column, rows);
     emit(k.max(begin, first), k.min(end, k.add(first, rows)), joined.rows);
