@@ -70,6 +70,7 @@ public:
     passes.addPass(createRecurrenceLaunchesPass(target().devices));
     passes.addPass(createJoinChecksPass());
     passes.addPass(createEarlyStartsPass());
+    passes.addPass(createWordIndicesPass());
   }
   const ScheduleModel &schedules() const override { return model; }
   const Backend *hostBackend() const override { return cpu.get(); }

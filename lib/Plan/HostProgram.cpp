@@ -153,6 +153,22 @@ Value ProgramBuilder::elementsOf(Value tensor) {
   return all;
 }
 
+/// How many elements the largest of the tensors has that a launch reads or makes, of those that a
+/// run knows.
+Value ProgramBuilder::largestOf(kernel::LaunchOp launch) {
+  Value most;
+  auto look = [&](Value v) {
+    auto tensor = dyn_cast<RankedTensorType>(v.getType());
+    if (!tensor || tensor.hasStaticShape())
+      return;
+    Value elements = elementsOf(v);
+    most = most ? Value(arith::MaxUIOp::create(b, most, elements)) : elements;
+  };
+  llvm::for_each(launch.getInputs(), look);
+  llvm::for_each(launch.getResults(), look);
+  return most;
+}
+
 void ProgramBuilder::convertLaunch(kernel::LaunchOp launch) {
   SmallVector<Value> inputs, outs;
   for (auto [i, result] : llvm::enumerate(launch.getResults()))
@@ -174,9 +190,10 @@ void ProgramBuilder::convertLaunch(kernel::LaunchOp launch) {
       return start(launch);
     }
     Value below = arith::ConstantIndexOp::create(b, bySize.getBelow());
-    if (!elements)
+    if (!bySize.getLargest() && !elements)
       elements = elementsOf(launch.getResult(0));
-    Value isSmall = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, elements, below);
+    Value size = bySize.getLargest() ? largestOf(launch) : elements;
+    Value isSmall = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, size, below);
     auto branch = scf::IfOp::create(b, isSmall, /*withElseRegion=*/true);
     for (auto [block, part] : {std::pair(branch.thenBlock(), bySize.getSmall()),
                                std::pair(branch.elseBlock(), bySize.getLarge())}) {

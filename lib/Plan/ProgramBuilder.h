@@ -56,6 +56,7 @@ private:
   mlir::LogicalResult convert(mlir::Operation *op);
   mlir::LogicalResult convertOther(mlir::Operation *op);
   mlir::Value elementsOf(mlir::Value tensor);
+  mlir::Value largestOf(kernel::LaunchOp launch);
   void convertLaunch(kernel::LaunchOp launch);
   void convertMove(kernel::MoveOp move);
   mlir::LogicalResult convertIf(prim::IfOp op);

@@ -1,9 +1,9 @@
-// RUN: tcc-opt %s --arch sm_90a -tcc-schedule-kernels | FileCheck %s
+// RUN: tcc-opt %s --arch sm_90a -tcc-schedule-kernels -tcc-schedule-word-indices | FileCheck %s
 // Rows of open length whose points are stored: threads keep them where so many suffice, and indices are words in runs in which
 // these do.
 
 // CHECK-LABEL: @points
-// CHECK: schedule = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = row, threads = 256, vectors = 4, row_threads = 256, kept = 8, rows = 8, index_bits = 32>>, below = 1073741824, large = #gpu.schedules<sm_90a = <form = row, threads = 256, vectors = 4, row_threads = 256, kept = 8, rows = 8>>>
+// CHECK: schedule = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = row, threads = 256, vectors = 4, row_threads = 256, kept = 8, rows = 8, index_bits = 32>>, below = 1073741824, large = #gpu.schedules<sm_90a = <form = row, threads = 256, vectors = 4, row_threads = 256, kept = 8, rows = 8>>, largest = true>}
 func.func @points(%x: tensor<?x?xf32>, %n: index, %m: index) {
   %0 = kernel.launch row[1] "sub" ins(%x, %n, %m : tensor<?x?xf32>, index, index) sizes(%n, %m) {
   ^bb0(%a: tensor<?x?xf32>, %j: index, %k: index):
@@ -43,7 +43,7 @@ func.func @more(%x: tensor<133x?xf32>, %m: index) {
 
 // Extents that say how large views are, and a number that fills a tensor, leave indices words where the results are small enough.
 // CHECK-LABEL: @groups
-// CHECK: #kernel.by_size<small = #gpu.schedules<sm_90a = <form = row, {{.*}}, index_bits = 32>>, below = {{[0-9]+}}, large = #gpu.schedules<sm_90a = <form = row, threads = 1024, {{[^<]*}}rows = 1>>>
+// CHECK: #kernel.by_size<small = #gpu.schedules<sm_90a = <form = row, {{.*}}, index_bits = 32>>, below = {{[0-9]+}}, large = #gpu.schedules<sm_90a = <form = row, threads = 1024, {{[^<]*}}rows = 1>>, largest = true>}
 func.func @groups(%x: tensor<2x8x?x?xf32>, %count: f32, %n: index, %m: index) {
   %0 = kernel.launch row[2] "div" ins(%x, %count : tensor<2x8x?x?xf32>, f32) sizes(%n, %m) {
   ^bb0(%a: tensor<2x8x?x?xf32>, %c: f32):

@@ -4,7 +4,7 @@
 
 // Numbers of results have tiles of their own.
 // CHECK-LABEL: @all_open
-// CHECK: #kernel.by_size<small = #gpu.schedules<sm_90a = <form = product, {{[^<]*}}most_blocks = 198, split = 32, scratch_bytes = {{[0-9]+}}>>, below = {{[0-9]+}},
+// CHECK: #kernel.by_size<small = #gpu.schedules<sm_90a = <form = product, {{[^<]*}}most_blocks = 198, split = 32, scratch_bytes = {{[0-9]+}}, resident = 1>>, below = {{[0-9]+}},
 // CHECK: form = mma, {{[^<]*}}most_blocks = {{[0-9]+}}, split = 32, scratch_bytes = {{[0-9]+}}>>, below =
 func.func @all_open(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>, %u: tensor<?x?xbf16>, %v: tensor<?x?xbf16>, %m: index, %n: index) {
   %0 = kernel.launch contraction "dot" ins(%x, %y : tensor<?x?xf32>, tensor<?x?xf32>) sizes(%m, %n) {

@@ -10,13 +10,12 @@
 // Also where mma.sync would take a few tiles of rows.
 // CHECK: {schedule = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = wgmma, {{.*}}>>, below = {{[0-9]+}}, large = #gpu.schedules<sm_90a = <form = wgmma, {{[^<]*}}most_blocks = 132>>>
 
-// Exact products of open rows have more: one row and a few are those of warps over columns, blocks share what few rows sum, and indices are
-// words unless there are very many rows.
-// CHECK: {schedule = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = skinny, threads = 128, columns = 1, depth = 1, index_bits = 32>>, below = 769, large = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = skinny, threads = 128, columns = {{[0-9]+}}, depth = 4, index_bits = 32>>, below = 3073, large = {{.*}}<form = product, {{[^<]*}}split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>>, below = {{[0-9]+}}, large = #kernel.by_size<{{.*}}below = 805306369, large = #gpu.schedules<sm_90a = <form = product, {{[^<]*}}depth = 16>>>
-// CHECK: {schedule = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = skinny, threads = 128, columns = 1, depth = 1, index_bits = 32>>, below = 257, large = {{.*}}form = product, {{[^<]*}}shared_bytes = {{[0-9]+}}, index_bits = 32>>, below = 268435457, large = #gpu.schedules<sm_90a = <form = product, {{[^<]*}}shared_bytes = {{[0-9]+}}>>>
+// Exact products of open rows have more: one row and a few are those of warps over columns, blocks share what few rows sum.
+// CHECK: {schedule = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = skinny, threads = 128, columns = 1, depth = 1>>, below = 769, large = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = skinny, threads = 128, columns = {{[0-9]+}}, depth = 4>>, below = 3073, large = {{.*}}<form = product, {{[^<]*}}split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}>>, below = {{[0-9]+}}, large = #kernel.by_size<{{.*}}large = #gpu.schedules<sm_90a = <form = product, {{[^<]*}}depth = 16>>>
+// CHECK: {schedule = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = skinny, threads = 128, columns = 1, depth = 1>>, below = 257, large = {{.*}}form = product, {{[^<]*}}shared_bytes = {{[0-9]+}}>>, below = {{[0-9]+}}, large = #gpu.schedules<sm_90a = <form = product, {{[^<]*}}shared_bytes = {{[0-9]+}}>>>
 
 // Numbers of rows whose best costs hardly less than another's share that one's kernel: the best of each would be more than twice as many.
-// SHARED-COUNT-30: host.kernel @k
+// SHARED-COUNT-28: host.kernel @k
 // SHARED-NOT: host.kernel @k
 
 // PLAN-LABEL: @main

@@ -5,7 +5,7 @@
 // Sixteen bytes a thread.
 // CHECK-LABEL: @loops
 // CHECK: {schedule = #gpu.schedules<sm_80 = <form = loop, threads = 256, lanes = 4, index_bits = 32>, sm_90a = <form = loop, threads = 256, lanes = 4, index_bits = 32>>}
-// CHECK: sm_90a = <form = transpose, threads = 256, rows = 32, index_bits = 32>>, below = 1073741824, large = {{.*}}sm_90a = <form = transpose, threads = 256, rows = 32>>>}
+// CHECK: sm_90a = <form = transpose, threads = 256, rows = 32>>}
 // CHECK: sm_90a = <form = transpose, threads = 256, lanes = 8, rows = 64, index_bits = 32>>}
 // CHECK: sm_90a = <form = column, threads = 512, lanes = 4, row_threads = 16, split = 8, scratch_bytes = {{[0-9]+}}, index_bits = 32>>}
 func.func @loops(%x: tensor<8192x4096xf32>, %y: tensor<?x64xf32>, %z: tensor<40x64xbf16>, %n: index) {

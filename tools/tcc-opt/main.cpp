@@ -155,6 +155,7 @@ int main(int argc, char **argv) {
       [] { return tcc::codegen::createRecurrenceLaunchesPass(deviceBackend().target().devices); });
   mlir::registerPass([] { return tcc::codegen::createJoinChecksPass(); });
   mlir::registerPass([] { return tcc::codegen::createEarlyStartsPass(); });
+  mlir::registerPass([] { return tcc::codegen::createWordIndicesPass(); });
   mlir::registerPass([] { return tcc::createPlanMemoryPass(); });
   mlir::registerPass([] { return tcc::codegen::createExpandMathPass(); });
   return mlir::asMainReturnCode(

@@ -197,7 +197,8 @@ static kernel::Schedule withFewRows(KernelBuilder &k, const ProductSpec &product
   auto below = [&](ContractionSchedule few) {
     few.singleTile = true;
     int64_t elements = *columns * few.rows;
-    all = kernel::BySizeAttr::get(context, scheduleAttr(context, few), elements + 1, all);
+    all = kernel::BySizeAttr::get(context, scheduleAttr(context, few), elements + 1, all,
+                                  /*largest=*/false);
   };
   bool isPacked = spec.bLayout == PanelLayout::Packed;
   bool widens = isPacked && !spec.integers && spec.bElement != spec.acc && spec.steps.size <= 1;

@@ -308,28 +308,13 @@ static bool sharesReduction(kernel::LaunchOp launch, const GpuArch &arch) {
 
 SmallVector<FewRows> device::scheduleFewPoints(kernel::LaunchOp launch, Schedule many,
                                                const GpuArch &arch) {
-  SmallVector<FewRows> all = scheduleWords(launch, many);
   prim::ReduceOp reduce = columnReduction(launch);
   if (!reduce || tensorType(reduce.getResult()).hasStaticShape() || !isLongReduction(reduce))
-    return all;
+    return {};
   ScheduleChoice few;
-  few.indexBits = all.empty() ? many.getIndexBits() : all.front().schedule.getIndexBits();
+  few.indexBits = many.getIndexBits();
   scheduleColumn(few, launch, arch);
-  // A length that is open may be short: fewer threads share it.
-  constexpr unsigned kShared = 256;
-  auto x = tensorType(reduce.getX());
-  bool openLength =
-      llvm::any_of(reduce.getAxes(), [&](int64_t axis) { return x.isDynamicDim(axis); });
-  if (unsigned side = few.threads / few.rowThreads;
-      openLength && few.split == 1 && few.threads > kShared && side <= kShared) {
-    few.threads = kShared;
-    few.rowThreads = kShared / side;
-  }
-  int64_t below = fewPoints(arch);
-  if (!all.empty() && all.front().below <= below)
-    all.clear();
-  all.insert(all.begin(), {few.attr(launch.getContext()), below});
-  return all;
+  return {{few.attr(launch.getContext()), fewPoints(arch)}};
 }
 
 /// Parts of the axis of few lines, a warp each: all look at all indices, and each has enough places

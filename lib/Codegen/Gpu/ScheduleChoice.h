@@ -86,8 +86,6 @@ bool scheduleBlockOrder(ScheduleChoice &choice, mlir::RankedTensorType x, unsign
 void scheduleCollect(ScheduleChoice &choice, prim::NonzeroOp op, const GpuArch &arch);
 /// The way to run a launch of kind row.
 void scheduleRow(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
-/// A launch of open extents with indices of 32 bits for runs in which these suffice.
-llvm::SmallVector<FewRows> scheduleWords(kernel::LaunchOp launch, Schedule many);
 /// A product on mma.sync whose rows or columns are open, for runs that have few of them.
 llvm::SmallVector<FewRows> scheduleFewMma(kernel::LaunchOp launch, Schedule many,
                                           const GpuArch &arch);

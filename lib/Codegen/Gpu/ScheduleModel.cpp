@@ -50,7 +50,7 @@ SmallVector<kernel::Schedule> codegen::GpuScheduleModel::candidates(kernel::Laun
         own = found->schedule;
     }
     all[0] = kernel::BySizeAttr::get(context, tcc::gpu::SchedulesAttr::get(context, archs, small),
-                                     below, all[0]);
+                                     below, all[0], /*largest=*/false);
   }
   if (asked == Asked::Best)
     return all;

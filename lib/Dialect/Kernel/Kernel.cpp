@@ -22,19 +22,28 @@ using namespace tcc::kernel;
 #include "tcc/Dialect/Kernel/KernelAttrs.cpp.inc"
 
 LogicalResult BySizeAttr::verify(function_ref<InFlightDiagnostic()> emitError, Schedule small,
-                                 int64_t below, Schedule large) {
+                                 int64_t below, Schedule large, bool largest) {
   if (below < 1)
     return emitError() << "no run has fewer than " << below << " elements";
-  if (isa<BySizeAttr>(small))
+  if (auto inner = dyn_cast<BySizeAttr>(small); inner && (!largest || inner.getLargest()))
     return emitError() << "the schedule for small sizes depends on a size itself";
-  if (auto rest = dyn_cast<BySizeAttr>(large); rest && rest.getBelow() <= below)
+  auto rest = dyn_cast<BySizeAttr>(large);
+  if (rest && (largest || rest.getLargest()))
+    return emitError() << "the schedule for large sizes depends on another size";
+  if (rest && rest.getBelow() <= below)
     return emitError() << "no run of " << below << " elements or more has fewer than "
                        << rest.getBelow();
   return success();
 }
 
 LogicalResult BySizeAttr::verifyLaunch(Operation *op) const {
-  if (cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape())
+  auto isKnown = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || tensor.hasStaticShape();
+  };
+  if (isKnown(op->getResult(0).getType()) &&
+      !(getLargest() && !(llvm::all_of(op->getOperandTypes(), isKnown) &&
+                          llvm::all_of(op->getResultTypes(), isKnown))))
     return op->emitError("the size that its schedule depends on is the same in all runs");
   return success(succeeded(getSmall().verifyLaunch(op)) && succeeded(getLarge().verifyLaunch(op)));
 }

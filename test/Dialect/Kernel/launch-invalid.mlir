@@ -150,3 +150,13 @@ func.func private @f() attributes {a = #kernel.by_size<small = #kernel.by_size<s
 
 // expected-error @+1 {{no run of 9 elements or more has fewer than 9}}
 func.func private @f() attributes {a = #kernel.by_size<small = #gpu.schedules<sm_80 = <form = loop, threads = 128>>, below = 9, large = #kernel.by_size<small = #gpu.schedules<sm_80 = <form = loop, threads = 128>>, below = 9, large = #gpu.schedules<sm_80 = <form = loop, threads = 256>>>>}
+
+// -----
+
+// expected-error @+1 {{the schedule for large sizes depends on another size}}
+func.func private @f() attributes {a = #kernel.by_size<small = #gpu.schedules<sm_80 = <form = loop, threads = 128>>, below = 9, large = #kernel.by_size<small = #gpu.schedules<sm_80 = <form = loop, threads = 128>>, below = 99, large = #gpu.schedules<sm_80 = <form = loop, threads = 256>>>, largest = true>}
+
+// -----
+
+// expected-error @+1 {{the schedule for small sizes depends on a size itself}}
+func.func private @f() attributes {a = #kernel.by_size<small = #kernel.by_size<small = #gpu.schedules<sm_80 = <form = loop, threads = 128>>, below = 9, large = #gpu.schedules<sm_80 = <form = loop, threads = 256>>, largest = true>, below = 99, large = #gpu.schedules<sm_80 = <form = loop, threads = 256>>, largest = true>}

@@ -196,4 +196,39 @@ def EarlyStartsPass : Tcc_Pass<"tcc-schedule-early-starts"> {
     Runs after tcc-schedule-place-launches, since what runs on the host has no part in this.
   }];
 }
+
+def WordIndicesPass : Tcc_Pass<"tcc-schedule-word-indices"> {
+  let summary = "Have kernels of a GPU count in words of 32 bits in runs that are small enough";
+  let description = [{
+    With 64 bits an address takes twice as many registers and instructions, and a division by an extent that
+    only a run knows is a branch or a call. A launch of open extents has the same schedules with words beside
+    its last one, for runs whose largest tensor has few enough elements.
+
+    ```mlir before
+    func.func @f(%x: tensor<16x?xf32>, %y: tensor<16x1xf32>, %n: index) -> tensor<16x?xf32> {
+      %0 = kernel.launch loop "add" ins(%x, %y, %n : tensor<16x?xf32>, tensor<16x1xf32>, index) sizes(%n) {
+      ^bb0(%a: tensor<16x?xf32>, %b: tensor<16x1xf32>, %m: index):
+        %1 = prim.broadcast %b axes [0, 1] sizes(%m) : (tensor<16x1xf32>) -> tensor<16x?xf32>
+        %2 = prim.add %a, %1 : (tensor<16x?xf32>, tensor<16x?xf32>) -> tensor<16x?xf32>
+        kernel.yield %2 : tensor<16x?xf32>
+      } {schedule = #gpu.schedules<sm_90a = <form = loop, threads = 256>>} -> tensor<16x?xf32>
+      return %0 : tensor<16x?xf32>
+    }
+    ```
+    ```mlir after
+    func.func @f(%arg0: tensor<16x?xf32>, %arg1: tensor<16x1xf32>, %arg2: index) -> tensor<16x?xf32> {
+      %0 = kernel.launch loop "add" ins(%arg0, %arg1, %arg2 : tensor<16x?xf32>, tensor<16x1xf32>, index) sizes(%arg2) {
+      ^bb0(%arg3: tensor<16x?xf32>, %arg4: tensor<16x1xf32>, %arg5: index):
+        %1 = prim.broadcast %arg4 axes [0, 1] sizes(%arg5) : (tensor<16x1xf32>) -> tensor<16x?xf32>
+        %2 = prim.add %arg3, %1 : (tensor<16x?xf32>, tensor<16x?xf32>) -> tensor<16x?xf32>
+        kernel.yield %2 : tensor<16x?xf32>
+      } {schedule = #kernel.by_size<small = #gpu.schedules<sm_90a = <form = loop, threads = 256, index_bits = 32>>, below = 1073741824, large = #gpu.schedules<sm_90a = <form = loop, threads = 256>>, largest = true>} -> tensor<16x?xf32>
+      return %0 : tensor<16x?xf32>
+    }
+    ```
+
+    Runs after tcc-schedule-early-starts: both kernels of a launch start alike, so that those around it need not know which
+    of them a run takes.
+  }];
+}
 #endif

@@ -50,4 +50,7 @@ std::unique_ptr<mlir::Pass> createJoinChecksPass();
 /// tcc-schedule-early-starts: see lib/Codegen/Gpu/EarlyStarts.cpp.
 std::unique_ptr<mlir::Pass> createEarlyStartsPass();
 
+/// tcc-schedule-word-indices: see lib/Codegen/Gpu/WordIndices.cpp.
+std::unique_ptr<mlir::Pass> createWordIndicesPass();
+
 } // namespace tcc::codegen

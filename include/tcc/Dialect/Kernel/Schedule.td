@@ -39,9 +39,12 @@ def Kernel_BySizeAttr : Kernel_ScheduleAttr<Kernel_Dialect, "BySize", "by_size">
     may tell sizes apart itself, from `below` on: then there are three kernels, or more.
 
         #kernel.by_size<small = #gpu.schedules<...>, below = 786432, large = #gpu.schedules<...>>
+
+    With `largest = true` what counts is the largest tensor that the launch reads or makes. Its `small`
+    may tell apart what is made.
   }];
   let parameters = (ins "::tcc::kernel::Schedule":$small, "int64_t":$below,
-                        "::tcc::kernel::Schedule":$large);
+                        "::tcc::kernel::Schedule":$large, DefaultValuedParameter<"bool", "false">:$largest);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 #endif

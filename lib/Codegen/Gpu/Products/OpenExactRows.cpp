@@ -12,34 +12,6 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-/// Whether indices of a launch fit into 32 bits in runs of up to so many open rows of its product.
-static bool fitsWords(kernel::LaunchOp launch, int64_t rows) {
-  constexpr int64_t kMost = int64_t(1) << 30;
-  // An extent that is open is part of the rows, unless an operator says otherwise.
-  auto fits = [&](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor)
-      return !type.isInteger(64);
-    int64_t elements = tensor.getNumDynamicDims() ? rows : 1;
-    for (int64_t extent : tensor.getShape())
-      elements *= ShapedType::isDynamic(extent) ? 1 : std::min(extent, kMost);
-    return tensor.getNumDynamicDims() < 2 && elements < kMost;
-  };
-  auto keepsRows = [](Operation &op) {
-    if (op.getNumResults() != 1 || isa<prim::DotOp, prim::BroadcastOp, prim::ReshapeOp>(op))
-      return true;
-    auto result = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-    return llvm::all_of(op.getOperandTypes(), [&](Type type) {
-      auto tensor = dyn_cast<RankedTensorType>(type);
-      return tensor && result && tensor.getShape() == result.getShape();
-    });
-  };
-  return llvm::all_of(launch->getOperandTypes(), fits) &&
-         llvm::all_of(launch.getBody().front(), [&](Operation &op) {
-           return keepsRows(op) && llvm::all_of(op.getResultTypes(), fits);
-         });
-}
-
 SmallVector<FewRows> device::scheduleFewExactRows(kernel::LaunchOp launch, Schedule many,
                                                   const GpuArch &arch) {
   // Runs of up to so many rows take what is best for as many: warps over columns the fewest, where
@@ -47,7 +19,7 @@ SmallVector<FewRows> device::scheduleFewExactRows(kernel::LaunchOp launch, Sched
   constexpr unsigned kSkinny[] = {1, 4, 8};
   constexpr std::pair<int64_t, int64_t> kTypical[] = {
       {16, 32}, {32, 64}, {64, 1024}, {128, 2048}, {256, 4096}};
-  constexpr int64_t kMost = int64_t(1) << 20, kMostScratch = 32 << 20;
+  constexpr int64_t kMostScratch = 32 << 20;
   // Of 6 % worse, which is about what estimates are off by, some were 20 to 36.
   constexpr double kWorse = 1.04;
   constexpr unsigned kKernels = 16;
@@ -82,16 +54,10 @@ SmallVector<FewRows> device::scheduleFewExactRows(kernel::LaunchOp launch, Sched
     }
   for (const RowsWay &way : ways)
     choices.push_back({way.choice, way.rows});
-  // Indices of many are words as well, up to where some no longer fit.
-  int64_t words = kMost;
-  while (words > rows && !fitsWords(launch, words))
-    words /= 2;
-  if (words > rows)
-    choices.push_back({ScheduleChoice(many), words});
   // Those that differ in the memory alone that blocks meet in are one kernel, with the most.
   llvm::MapVector<Schedule, unsigned> scratch;
   for (auto &[choice, rows] : choices) {
-    choice.indexBits = fitsWords(launch, rows) ? 32 : many.getIndexBits();
+    choice.indexBits = many.getIndexBits();
     unsigned &most = scratch[withoutScratch(choice, launch.getContext())];
     most = std::max(most, choice.scratchBytes);
   }

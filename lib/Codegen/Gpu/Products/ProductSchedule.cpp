@@ -188,7 +188,7 @@ SmallVector<FewRows> device::scheduleFewMma(kernel::LaunchOp launch, Schedule ma
   constexpr unsigned kKernels = 4;
   std::optional<MmaProduct> product = mmaProduct(launch, /*tf32=*/true);
   if (!product || product->batch < 0 || (product->rows >= 0 && product->columns >= 0))
-    return scheduleWords(launch, many);
+    return {};
   // Elements of the result for so many of what is open.
   int64_t others = product->batch;
   for (int64_t extent : {product->rows, product->columns})

@@ -387,8 +387,6 @@ SmallVector<FewRows> device::scheduleFewRows(kernel::LaunchOp launch, Schedule m
     return scheduleFewExactRows(launch, many, arch);
   if (!productOf(launch) && many.getForm() == Form::Loop)
     return scheduleFewPoints(launch, many, arch);
-  if (llvm::is_contained({Form::Row, Form::Column, Form::Transpose}, many.getForm()))
-    return scheduleWords(launch, many);
   if (llvm::is_contained({Form::WgmmaAttention, Form::Attention}, many.getForm()))
     return scheduleFewQueries(launch, many, arch);
   if (many.getForm() == Form::Mma)
