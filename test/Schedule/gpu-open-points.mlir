@@ -77,9 +77,9 @@ func.func @places(%x: tensor<64x?xf32>, %y: tensor<4096x?xf32>) {
   return
 }
 
-// Few points of an open length are shared by threads too.
+// A length that is open may be short, and eight threads share it, or long: as many blocks as a run says.
 // CHECK-LABEL: @lengths
-// CHECK: small = #gpu.schedules<sm_90a = <form = column, {{[^<]*}}index_bits = 32>>, below = 135168
+// CHECK: small = #gpu.schedules<sm_90a = <form = column, threads = 256, {{[^<]*}}row_threads = 8, most_blocks = 528, split = 528, scratch_bytes = {{[0-9]+}}, index_bits = 32>>, below = 135168
 func.func @lengths(%x: tensor<?x?x4096xf32>, %n: index) {
   %0 = kernel.launch loop "sum" ins(%x : tensor<?x?x4096xf32>) sizes(%n) {
   ^bb0(%a: tensor<?x?x4096xf32>):

@@ -117,6 +117,8 @@ def rows():
     opened("reduce/std/rows/100000x3", lambda x: x.std(0), (100000, 3), axes=[ROWS])
     opened("reduce/var/8x16x100x128", lambda x: x.var((1, 2, 3)), (8, 16, 100, 128), axes=[{2: "height", 3: "width"}])
     opened("reduce/var/2x512x4096", lambda x: x.var(1), (2, 512, 4096), axes=[{0: "batch", 1: "length"}])
+    opened("reduce/var/2x4000x4096", lambda x: x.var(1), (2, 4000, 4096), axes=[{0: "batch", 1: "length"}])
+    opened("softmax/middle/64x19x1024", lambda x: x.softmax(1), (64, 19, 1024), axes=[{0: "batch", 1: "length"}])
     opened("reduce/norm/16x1000x50", lambda x: x / x.norm(dim=1, keepdim=True), (16, 1000, 50), axes=[{0: "batch", 2: "columns"}])
     opened("argmax/length/64x4000", lambda x: x.argmax(-1), (64, 4000), axes=[{1: "length"}])
     image = {0: "batch", 2: "height", 3: "width"}
@@ -126,6 +128,7 @@ def rows():
             opened(f"{what}/channels/{size_name(*shape)}", f, shape, axes=[image])
     opened("batch_norm/8x64x56x56", None, (8, 64, 56, 56), axes=[BATCH], state=lambda: nn.BatchNorm2d(64).eval())
     opened("group_norm/2x320x64x64", None, (2, 320, 64, 64), axes=[{2: "height", 3: "width"}], state=lambda: nn.GroupNorm(32, 320))
+    opened("group_norm/2x16x200x320", None, (2, 16, 200, 320), axes=[{2: "height", 3: "width"}], state=lambda: nn.GroupNorm(4, 16))
     opened("group_norm/4x64x28x28", None, (4, 64, 28, 28), axes=[BATCH], state=lambda: nn.GroupNorm(8, 64))
 
 
@@ -161,6 +164,7 @@ def moves():
         opened(f"roll/1/{size_name(*shape)}", lambda x: x.roll(33, 1), shape, axes=[{0: "batch", 1: "length"}])
     opened("slice/512x1024", lambda x: x[:, 100:900] * 2, (512, 1024), axes=[ROWS])
     opened("pad/64x100x100", lambda x: F.pad(x, (1, 1, 1, 1)), (64, 100, 100), axes=[BATCH])
+    opened("resize/3/4x128x50x52", lambda x: F.interpolate(x, scale_factor=3), (4, 128, 50, 52), axes=[{0: "batch", 2: "height", 3: "width"}])
     opened("resize/2x64x28x28", lambda x: F.interpolate(x, scale_factor=2), (2, 64, 28, 28), axes=[BATCH])
 
 

@@ -144,6 +144,23 @@ class SimulatedDevice(ToolTest):
         kernels = json.loads((self.work / "model.so.json").read_text())["kernels"]
         self.assertEqual([kernel["code"][0]["threads"] for kernel in kernels], [64, 256])
 
+    def test_open_columns(self):
+        """How many blocks share the points of a sum of open length is left to the run."""
+        path = self.write(helper.make_model(helper.make_graph(
+            [helper.make_node("ReduceMean", ["x", "axes"], ["y"], name="mean", keepdims=0),
+             helper.make_node("ReduceMax", ["x", "axes"], ["z"], name="max", keepdims=0)], "g",
+            [helper.make_tensor_value_info("x", FLOAT, ["n", "length", 36])],
+            [helper.make_tensor_value_info(name, FLOAT, ["n", 36]) for name in "yz"],
+            [helper.make_tensor("axes", INT64, [1], [1])]), opset_imports=[helper.make_opsetid("", 18)], ir_version=8))
+        self.compiles(path, "--arch", "sim", "--stop-after", "schedule", "-o", "scheduled.mlir")
+        self.assertIn("most_blocks", (self.work / "scheduled.mlir").read_text())
+        random = np.random.default_rng(3)
+        for rows, length in ((1, 1), (1, 5000), (2, 40000), (0, 7), (3, 64), (700, 129)):
+            x = random.standard_normal((rows, length, 36)).astype(np.float32)
+            y, z = self.outputs(path, {"x": x}, "--arch", "sim")
+            np.testing.assert_allclose(y, x.mean(1), rtol=1e-4, atol=1e-5)
+            np.testing.assert_array_equal(z, x.max(1))
+
     def test_open_rows(self):
         """An exact product of open rows takes the schedule for as many as a run has, and blocks share its sums."""
         random = np.random.default_rng(3)

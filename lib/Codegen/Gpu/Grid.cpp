@@ -215,6 +215,22 @@ static OpFoldResult scatterGrid(HostIndex h, kernel::LaunchOp launch, Schedule s
   return h.ceilDiv(h.volume(extents), s.getThreads());
 }
 
+static OpFoldResult columnGrid(HostIndex h, kernel::LaunchOp launch, Schedule s,
+                               ArrayRef<OpFoldResult> dims) {
+  OpFoldResult groups =
+      h.ceilDiv(h.volume(dims), int64_t(s.getThreads() / s.getRowThreads()) * s.getLanes());
+  if (!s.getMostBlocks())
+    return h.mul(groups, h.b.getIndexAttr(s.getSplit()));
+  prim::ReduceOp reduce = columnReduction(launch);
+  SmallVector<OpFoldResult> extents = hostExtents(h.b, launch, reduce.getX());
+  SmallVector<OpFoldResult> reduced =
+      llvm::map_to_vector(reduce.getAxes(), [&](int64_t axis) { return extents[size_t(axis)]; });
+  auto value = [&](OpFoldResult number) {
+    return getValueOrCreateConstantIndexOp(h.b, h.loc, number);
+  };
+  return h.mul(groups, partsOfOpenColumns(h.b, h.loc, value(groups), value(h.volume(reduced)), s));
+}
+
 OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
   HostIndex h{b, launch.getLoc()};
   SmallVector<OpFoldResult> dims = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
@@ -240,9 +256,7 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
     return h.volume(blocks);
   }
   case Form::Column:
-    return h.mul(
-        h.ceilDiv(h.volume(dims), int64_t(s.getThreads() / s.getRowThreads()) * s.getLanes()),
-        b.getIndexAttr(s.getSplit()));
+    return columnGrid(h, launch, s, dims);
   case Form::Row: {
     OpFoldResult rows = h.volume(ArrayRef(dims).take_front(*launch.getRows()));
     if (unsigned lineAxes = lineAxesOf(launch)) {

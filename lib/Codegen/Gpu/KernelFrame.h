@@ -83,8 +83,12 @@ prim::ReduceOp joinedCheck(kernel::LaunchOp launch);
 mlir::Value rowSpace(kernel::LaunchOp launch);
 /// Of a row kernel: the axes behind those that it reduces.
 unsigned lineAxesOf(kernel::LaunchOp launch);
-/// How many of the `split` blocks of a row have a part of one of so many elements, which only a run
-/// knows.
+/// What only a run knows, worked out alike by the host and the kernel: how many blocks share the
+/// points of each of so many groups, of which each sums `length` elements; and how many of the
+/// `split` blocks of a row have a part of one of so many
+/// elements.
+mlir::Value partsOfOpenColumns(mlir::OpBuilder &b, mlir::Location loc, mlir::Value groups,
+                               mlir::Value length, Schedule schedule);
 mlir::Value partsOfOpenRow(mlir::OpBuilder &b, mlir::Location loc, mlir::Value length,
                            Schedule schedule);
 /// How rows are reduced of up to so many elements, which only a run knows: the threads that have a

@@ -6,7 +6,8 @@
 // the other (`row_threads`) shares the elements of each. A thread keeps several loads in
 // flight; its partial results meet those of its warp by exchanges, then those of the other
 // warps in shared memory, and are combined in a fixed order. Where even the blocks are few,
-// several share the same results: they meet in scratch memory in the same way.
+// several share the same results: they meet in scratch memory in the same way. Of open lengths how
+// many do is left to the run (`most_blocks`).
 //
 // A vector by a matrix is such a sum too, of products, where the matrix lies in rows of results.
 //
@@ -134,6 +135,7 @@ private:
   Value met();
   Value partAt(Value group, Value part);
   void finish(Value inside);
+  void shareParts(Value group, Value inside);
 
   device::KernelFrame &f;
   ImplicitLocOpBuilder &b;
@@ -151,6 +153,8 @@ private:
   Value length;               ///< of the reduction
   Value column, share;        ///< of the thread in the block
   Value part;                 ///< of the blocks that share results
+  Value count;                ///< of those blocks
+  bool open = false;          ///< a run says how many they are
 };
 
 } // namespace
@@ -203,8 +207,8 @@ Value ColumnEmitter::tree(SmallVector<Value> parts) {
 
 /// What the thread's share of the elements combines to.
 Value ColumnEmitter::partial(ArrayRef<Coord> point) {
-  int64_t apart = int64_t(rowThreads) * f.schedule.getSplit();
-  Value step = f.e.index(apart * inFlight);
+  Value apart = f.e.mulIndex(f.e.index(rowThreads), count);
+  Value step = f.e.mulIndex(apart, f.e.index(inFlight));
   Value begin = share;
   if (part)
     begin = f.e.addIndex(f.e.mulIndex(part, f.e.index(rowThreads)), share);
@@ -216,7 +220,7 @@ Value ColumnEmitter::partial(ArrayRef<Coord> point) {
     SmallVector<Value> values;
     Value first = f.e.addIndex(f.e.mulIndex(loop.getInductionVar(), step), begin);
     for (unsigned i = 0; i < inFlight; ++i) {
-      Value number = f.e.addIndex(first, f.e.index(i * apart));
+      Value number = f.e.addIndex(first, f.e.mulIndex(apart, f.e.index(i)));
       Value inside = f.less(number, length);
       Value safe = arith::MinUIOp::create(b, number, f.e.subIndex(length, f.e.index(1)));
       Value v = valueAt(point, safe);
@@ -273,20 +277,19 @@ Value ColumnEmitter::met() {
 
 Value ColumnEmitter::partAt(Value group, Value number) {
   Type stored = f.asStored(cast<TypedAttr>(neutralElement(kind, element)).getType());
-  Value row = f.e.addIndex(f.e.mulIndex(group, f.e.index(f.schedule.getSplit())), number);
+  Value row = f.e.addIndex(f.e.mulIndex(group, count), number);
   Value place = f.e.addIndex(f.e.mulIndex(row, f.e.index(side)), column);
   return f.scratchAt(0, stored, f.e.mulIndex(place, f.e.index(lanes)));
 }
 
 /// The same of the parts that blocks left in scratch memory.
 Value ColumnEmitter::partialOfParts(Value group) {
-  int64_t split = f.schedule.getSplit();
   auto vector = dyn_cast<VectorType>(neutral.getType());
   Type computed = vector ? vector.getElementType() : neutral.getType();
-  Value total = neutral;
-  for (int64_t first = 0; first < split; first += rowThreads) {
-    Value number = f.e.addIndex(f.e.index(first), share);
-    Value from = partAt(group, f.minIndex(number, f.e.index(split - 1)));
+  Value last = f.e.subIndex(count, f.e.index(1));
+  auto add = [&](Value total, Value first) -> Value {
+    Value number = f.e.addIndex(first, share);
+    Value from = partAt(group, f.minIndex(number, last));
     SmallVector<Value> read;
     for (unsigned lane = 0; lane < lanes; ++lane)
       read.push_back(
@@ -294,10 +297,21 @@ Value ColumnEmitter::partialOfParts(Value group) {
                                             f.at(from, f.asStored(computed), f.e.index(lane))),
                        computed));
     Value v = vector ? Value(vector::FromElementsOp::create(b, vector, read)) : read[0];
-    total =
-        combine(total, arith::SelectOp::create(b, f.less(number, f.e.index(split)), v, neutral));
+    return combine(total, arith::SelectOp::create(b, f.less(number, count), v, neutral));
+  };
+  Value total = neutral;
+  if (!open) {
+    for (int64_t first = 0; first < int64_t(f.schedule.getSplit()); first += rowThreads)
+      total = add(total, f.e.index(first));
+    return total;
   }
-  return total;
+  auto loop =
+      scf::ForOp::create(b, f.e.index(0), count, f.e.index(rowThreads), ValueRange{neutral});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  total = f.e.nested([&] { return add(loop.getRegionIterArg(0), loop.getInductionVar()); });
+  scf::YieldOp::create(b, total);
+  return loop.getResult(0);
 }
 
 void ColumnEmitter::finish(Value inside) {
@@ -358,19 +372,35 @@ void ColumnEmitter::run() {
     neutral = f.e.splat(neutral, lanes);
   column = f.e.remIndex(f.thread, f.e.index(side));
   share = f.e.divIndex(f.thread, f.e.index(side));
+  Value units = f.e.divIndex(f.volume(f.results[0].extents), f.e.index(lanes));
   Value group = f.block;
+  open = f.schedule.getMostBlocks() != 0;
+  count = f.e.index(f.schedule.getSplit());
+  if (open) {
+    Value groups = f.e.divIndex(f.e.addIndex(units, f.e.index(side - 1)), f.e.index(side));
+    count = partsOfOpenColumns(b, b.getLoc(), groups, length, f.schedule);
+  }
   if (f.schedule.getSplit() > 1) {
-    part = f.e.remIndex(f.block, f.e.index(f.schedule.getSplit()));
-    group = f.e.divIndex(f.block, f.e.index(f.schedule.getSplit()));
+    part = f.e.remIndex(f.block, count);
+    group = f.e.divIndex(f.block, count);
   }
   Value number = f.e.addIndex(f.e.mulIndex(group, f.e.index(side)), column);
-  Value units = f.e.divIndex(f.volume(f.results[0].extents), f.e.index(lanes));
   Value inside = f.less(number, units);
   Value safe = arith::MinUIOp::create(b, number, f.e.subIndex(units, f.e.index(1)));
   point = pointIn(f.results[0].extents, safe);
   meet(partial(pointIn(kept, safe)));
   if (!part)
     return finish(inside);
+  auto share = [&] { shareParts(group, inside); };
+  if (!open)
+    return share();
+  Value alone = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, f.e.index(1));
+  f.when(alone, [&] { finish(inside); });
+  f.when(f.less(f.e.index(1), count), share);
+}
+
+/// Leaves what the block has of its points for the last block that shares them.
+void ColumnEmitter::shareParts(Value group, Value inside) {
   Value leads = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, share, f.e.index(0));
   f.when(leads, [&] {
     Value total = met(), to = partAt(group, part);
@@ -379,7 +409,7 @@ void ColumnEmitter::run() {
       LLVM::StoreOp::create(b, f.asStored(v), f.at(to, f.asStored(v.getType()), f.e.index(lane)));
     }
   });
-  f.inLastBlock(group, f.schedule.getSplit(), [&] {
+  f.inLastBlock(group, count, [&] {
     meet(partialOfParts(group));
     finish(inside);
   });

@@ -7,11 +7,14 @@
 // and blocks that meet, which take as long as four rounds.
 //
 // Extents that are open are taken for what a matrix may have; blocks do not meet then where the
-// points are open, since nobody knows how much memory they would meet in.
+// points are open, since nobody knows how much memory they would meet in. Where the length is open
+// it may be short or long: blocks are small, and a run says how many of them share points, as many
+// at most as there is memory for.
 //
 //===----------------------------------------------------------------------===//
 #include "../KernelFrame.h"
 #include "../ScheduleChoice.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "tcc/Codegen/Common/Elemental.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 
@@ -176,12 +179,39 @@ static Columns columnsOf(ScheduleChoice &s, kernel::LaunchOp launch, prim::Reduc
           !kept.hasStaticShape()};
 }
 
+Value device::partsOfOpenColumns(OpBuilder &b, Location loc, Value groups, Value length,
+                                 Schedule s) {
+  // Rounds of loads of a thread: blocks that meet take as long as four of them.
+  constexpr int64_t kRounds = 4;
+  auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, loc, v); };
+  Value one = constant(1);
+  Value some = arith::MaxUIOp::create(b, loc, groups, one);
+  Value most = arith::DivUIOp::create(b, loc, constant(s.getMostBlocks()), some);
+  Value worth =
+      arith::DivUIOp::create(b, loc, length, constant(kRounds * kColumnLoads * s.getRowThreads()));
+  return arith::MaxUIOp::create(b, loc, arith::MinUIOp::create(b, loc, most, worth), one);
+}
+
+/// Whether a run alone knows how long the reduction is.
+static bool hasOpenLength(prim::ReduceOp reduce) {
+  auto x = tensorType(reduce.getX());
+  return llvm::any_of(reduce.getAxes(), [&](int64_t axis) { return x.isDynamicDim(axis); });
+}
+
 void device::scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   constexpr int64_t kSmall = int64_t(4) << 20; // bytes
   s.form = Form::Column;
   prim::DotOp dot = columnProduct(launch);
   Columns columns = dot ? columnsOf(s, dot) : columnsOf(s, launch, columnReduction(launch));
   ColumnCut cut = columns.bytes <= kSmall ? cutSmall(columns, arch) : cutLarge(columns, arch);
+  if (!dot && hasOpenLength(columnReduction(launch))) {
+    constexpr unsigned kThreads = 256, kBlocks = 4; // of a block; of a multiprocessor
+    s.threads = kThreads;
+    s.rowThreads = kThreads / cut.side;
+    s.mostBlocks = s.split = kBlocks * arch.multiprocessors;
+    s.scratchBytes = kCounterBytes + s.mostBlocks * cut.side * s.lanes * 8;
+    return;
+  }
   s.threads = cut.threads;
   s.rowThreads = cut.rowThreads();
   s.split = unsigned(cut.split);
