@@ -9,6 +9,10 @@
 //   %r = prim.weight "w.rows" : tensor<768x768xbf16>
 //   %y = prim.dot %x, %r batch [] x [] contract [1] x [1]
 //
+// Columns along several axes, as those of experts that all rows are multiplied by, are one:
+//
+//   %w : tensor<8x1024x5632xbf16> contract [1]   becomes   %r : tensor<45056x1024xbf16>
+//
 // A channels-last convolution of single points is the product of its pixels by its filters,
 // and becomes one: what is known of products need not be known of it as well. Other filters
 // keep their shape and lie window first, then channels, as the pixels under the window do:
@@ -234,20 +238,33 @@ static bool hasFewRows(prim::DotOp op) {
 
 void KMajorWeights::transpose(prim::DotOp op) {
   auto l = tensorType(op.getLhs()), r = tensorType(op.getRhs());
-  if (!weightOf(op.getRhs()) || r.getRank() != 2 || !op.getLhsBatch().empty() ||
-      op.getRhsContract() != ArrayRef<int64_t>{0} ||
+  if (!weightOf(op.getRhs()) || r.getRank() < 2 || !op.getLhsBatch().empty() ||
+      op.getRhsContract().size() != 1 ||
       !(isForMatrixUnits(l.getElementType(), r.getElementType()) ||
         (l.getElementType() == r.getElementType() && hasFewRows(op))))
     return;
-  int64_t rows = r.getDimSize(0), columns = r.getDimSize(1);
-  auto type = RankedTensorType::get({columns, rows}, r.getElementType());
-  Value right = derived(op.getRhs(), ".rows", type, [&](const Weight &source) {
-    return transposed(source, {rows, columns, rows});
+  int64_t summed = op.getRhsContract()[0], rows = r.getDimSize(summed), columns = 1;
+  for (int64_t extent : r.getShape().drop_front(summed + 1))
+    columns *= extent;
+  bool liesSo = summed + 1 == r.getRank();
+  if (liesSo && r.getRank() == 2)
+    return;
+  int64_t all = r.getNumElements() / rows;
+  auto type = RankedTensorType::get({all, rows}, r.getElementType());
+  // What else sums another axis of it has other rows.
+  std::string suffix = r.getRank() == 2 ? ".rows" : ".rows" + std::to_string(summed);
+  Value right = derived(op.getRhs(), suffix, type, [&](const Weight &source) {
+    return liesSo ? Weight{source.dtype, {}, source.bytes, source.owner}
+                  : transposed(source, {rows, columns, rows});
   });
   OpBuilder b(op);
-  Value dot =
-      prim::DotOp::create(b, op.getLoc(), op.getType(), op.getLhs(), right, ArrayRef<int64_t>(),
-                          ArrayRef<int64_t>(), op.getLhsContract(), ArrayRef<int64_t>{1});
+  SmallVector<int64_t> shape(op.getType().getShape().drop_back(r.getRank() - 1));
+  shape.push_back(all);
+  Value dot = prim::DotOp::create(b, op.getLoc(), op.getType().clone(shape), op.getLhs(), right,
+                                  ArrayRef<int64_t>(), ArrayRef<int64_t>(), op.getLhsContract(),
+                                  ArrayRef<int64_t>{1});
+  if (dot.getType() != op.getType())
+    dot = prim::ReshapeOp::create(b, op.getLoc(), op.getType(), dot, openExtents(b, dot));
   op.getResult().replaceAllUsesWith(dot);
   op.erase();
 }

@@ -64,6 +64,7 @@ public:
     passes.addPass(createFilterGradientsPass());
     passes.addPass(createVectorProductsPass({nullptr, kMostRows, kShortest}));
     passes.addPass(createKMajorWeightsPass(&weights));
+    passes.addPass(createProductColumnsPass());
     passes.addPass(createJoinProductsPass(&weights));
   }
   void addSchedulePasses(OpPassManager &passes) const override {

@@ -29,6 +29,28 @@ func.func @twice(%x: tensor<3x8xbf16>, %y: tensor<5x8xbf16>) -> (tensor<3x16xf32
   return %0, %1 : tensor<3x16xf32>, tensor<5x16xf32>
 }
 
+// Columns along several axes are one; what sums another axis has rows of its own. Open rows stay.
+// CHECK-LABEL: func @experts
+// CHECK-DAG: %[[B:.*]] = prim.weight "e.rows2" : tensor<24x16xbf16>
+// CHECK-DAG: %[[A:.*]] = prim.weight "e.rows1" : tensor<48x8xbf16>
+// CHECK-DAG: %[[W:.*]] = prim.weight "e" : tensor<3x8x16xbf16>
+// CHECK: %[[P:.*]] = prim.dot %arg0, %[[A]] batch [] x [] contract [1] x [1] : {{.*}} -> tensor<?x48xbf16>
+// CHECK: prim.reshape %[[P]] sizes({{.*}}) : (tensor<?x48xbf16>) -> tensor<?x3x16xbf16>
+// CHECK: %[[Q:.*]] = prim.dot %arg1, %[[B]] batch [] x [] contract [1] x [1] : {{.*}} -> tensor<5x24xbf16>
+// CHECK: prim.reshape %[[Q]] sizes() : (tensor<5x24xbf16>) -> tensor<5x3x8xbf16>
+// A batch of both, and several axes that are summed, stay.
+// CHECK: prim.dot %arg2, %[[W]] batch [0] x [0]
+// CHECK: prim.dot %arg3, %[[W]] batch [] x [] contract [1, 2] x [1, 2]
+func.func @experts(%x: tensor<?x8xbf16>, %y: tensor<5x16xbf16>, %z: tensor<3x5x8xbf16>, %u: tensor<5x8x16xbf16>)
+    -> (tensor<?x3x16xbf16>, tensor<5x3x8xbf16>, tensor<3x5x16xbf16>, tensor<5x3xbf16>) {
+  %w = prim.weight "e" : tensor<3x8x16xbf16>
+  %0 = prim.dot %x, %w batch [] x [] contract [1] x [1] : (tensor<?x8xbf16>, tensor<3x8x16xbf16>) -> tensor<?x3x16xbf16>
+  %1 = prim.dot %y, %w batch [] x [] contract [1] x [2] : (tensor<5x16xbf16>, tensor<3x8x16xbf16>) -> tensor<5x3x8xbf16>
+  %2 = prim.dot %z, %w batch [0] x [0] contract [2] x [1] : (tensor<3x5x8xbf16>, tensor<3x8x16xbf16>) -> tensor<3x5x16xbf16>
+  %3 = prim.dot %u, %w batch [] x [] contract [1, 2] x [1, 2] : (tensor<5x8x16xbf16>, tensor<3x8x16xbf16>) -> tensor<5x3xbf16>
+  return %0, %1, %2, %3 : tensor<?x3x16xbf16>, tensor<5x3x8xbf16>, tensor<3x5x16xbf16>, tensor<5x3xbf16>
+}
+
 // Few rows of any type.
 // CHECK-LABEL: func @few_rows
 // CHECK: prim.weight "s.rows" : tensor<8x4xf32>

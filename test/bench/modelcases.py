@@ -292,6 +292,19 @@ class GatedLayer(nn.Module):
         return x + gate * self.down(F.gelu(self.up(y), approximate="tanh"))
 
 
+class DenseExperts(nn.Module):
+    """All experts for all tokens: the first layer's columns are experts by hidden units."""
+
+    def __init__(self, experts, width, hidden):
+        super().__init__()
+        self.up = nn.Parameter(torch.randn(experts, width, hidden) / width**0.5)
+        self.bias = nn.Parameter(torch.randn(experts, hidden))
+        self.down = nn.Parameter(torch.randn(experts, hidden, width) / hidden**0.5)
+
+    def forward(self, x):
+        return torch.einsum("tei,eih->th", F.relu(torch.einsum("th,ehi->tei", x, self.up) + self.bias[None]), self.down)
+
+
 @dataclasses.dataclass
 class LlamaSizes:
     width: int
@@ -369,6 +382,9 @@ def others():
          2 * 4 * 4096 * 256 * (1024 + 64 + 32 + 20 + 8), state=TokenMaps)
     case("model/gated-layer/4x256x1152", None, lambda: [random(4, 256, 1152), random(4, 1152)], 16 * 1024 * 1152**2,
          state=lambda: GatedLayer(1152))
+    for dtype, short in ((F32, "f32"), (BF16, "bf16")):
+        case(f"model/dense-experts/{short}/256x8x512x1408", None, lambda d=dtype: [random(256, 512, dtype=d)],
+             4 * 256 * 8 * 512 * 1408, state=lambda d=dtype: DenseExperts(8, 512, 1408).to(d))
     case("model/segmenter/256x80x80", None, lambda: [random(1, 256, 80, 80)], 2 * 9 * 256 * 192 * 6400, state=Segmenter)
 
 

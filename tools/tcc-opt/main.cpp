@@ -126,6 +126,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createGroupedWeightsPass(&weights, &cpu); });
   mlir::registerPass([] { return tcc::createFilterGradientsPass(); });
   mlir::registerPass([] { return tcc::createKMajorWeightsPass(&weights); });
+  mlir::registerPass([] { return tcc::createProductColumnsPass(); });
   mlir::registerPass([] { return tcc::createJoinProductsPass(&weights); });
   mlir::registerPass([] { return tcc::createDeferScalesPass(); });
   mlir::registerPass([] { return tcc::createRequantizedPass(&weights); });

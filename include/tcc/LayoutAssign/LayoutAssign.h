@@ -82,6 +82,9 @@ std::unique_ptr<mlir::Pass> createFilterGradientsPass();
 /// pass.
 std::unique_ptr<mlir::Pass> createKMajorWeightsPass(WeightTable *weights);
 
+/// tcc-layout-product-columns: see lib/LayoutAssign/ProductColumns.cpp.
+std::unique_ptr<mlir::Pass> createProductColumnsPass();
+
 /// tcc-layout-join-products: see lib/LayoutAssign/JoinProducts.cpp. After
 /// tcc-layout-k-major-weights. `weights` outlives the pass.
 std::unique_ptr<mlir::Pass> createJoinProductsPass(WeightTable *weights);

@@ -409,7 +409,7 @@ def KMajorWeightsPass : Tcc_Pass<"tcc-layout-k-major-weights"> {
     channels whose windows do not overlap becomes a product of patches; the filters of other channels-last convolutions lie window first, then channels, in any type. Fewer than four
     channels are filled up with zeros where matrix units multiply them, and others to whole accesses
     where a transpose puts them last. Neighbouring groups of few channels become one of 64 whose
-    filters are zero at each other's channels.
+    filters are zero at each other's channels. Columns along several axes become one.
 
     ```mlir before -tcc-test-fill-weights
     func.func @f(%x: tensor<8x24xbf16>) -> tensor<8x64xf32> {
@@ -429,6 +429,39 @@ def KMajorWeightsPass : Tcc_Pass<"tcc-layout-k-major-weights"> {
     Runs where tcc-layout-pack-weights does, for targets whose kernels read weights so: after
     tcc-layout-channels-last and tcc-simplify-fold-constants, and before fusion.
   }];
+}
+
+def ProductColumnsPass : Tcc_Pass<"tcc-layout-product-columns"> {
+  let summary = "Let what follows a product be computed in its columns";
+  let description = [{
+    Columns that are heads by features, or experts by hidden units, are split behind a product; biases have those
+    axes. Where all that follows, up to views, other products and the end of the block, is elementwise and reads the
+    same for all rows, it is computed in the product's own columns: it is the product's epilogue then.
+
+    ```mlir before
+    func.func @f(%x: tensor<16x32xf32>, %w: tensor<64x32xf32>, %b: tensor<8x8xf32>) -> tensor<16x8x8xf32> {
+      %0 = prim.dot %x, %w batch [] x [] contract [1] x [1] : (tensor<16x32xf32>, tensor<64x32xf32>) -> tensor<16x64xf32>
+      %1 = prim.reshape %0 sizes() : (tensor<16x64xf32>) -> tensor<16x8x8xf32>
+      %2 = prim.broadcast %b axes [1, 2] sizes() : (tensor<8x8xf32>) -> tensor<16x8x8xf32>
+      %3 = prim.add %1, %2 : (tensor<16x8x8xf32>, tensor<16x8x8xf32>) -> tensor<16x8x8xf32>
+      return %3 : tensor<16x8x8xf32>
+    }
+    ```
+    ```mlir after -cse
+    func.func @f(%arg0: tensor<16x32xf32>, %arg1: tensor<64x32xf32>, %arg2: tensor<8x8xf32>) -> tensor<16x8x8xf32> {
+      %0 = prim.dot %arg0, %arg1 batch [] x [] contract [1] x [1] : (tensor<16x32xf32>, tensor<64x32xf32>) -> tensor<16x64xf32>
+      %1 = prim.reshape %arg2 sizes() : (tensor<8x8xf32>) -> tensor<64xf32>
+      %2 = prim.broadcast %1 axes [1] sizes() : (tensor<64xf32>) -> tensor<16x64xf32>
+      %3 = prim.add %0, %2 : (tensor<16x64xf32>, tensor<16x64xf32>) -> tensor<16x64xf32>
+      %4 = prim.reshape %3 sizes() : (tensor<16x64xf32>) -> tensor<16x8x8xf32>
+      return %4 : tensor<16x8x8xf32>
+    }
+    ```
+
+    Runs in layout of targets whose templates' epilogues have the product's columns, after
+    tcc-layout-k-major-weights, which joins columns, and before tcc-layout-join-products, which joins biases as well.
+  }];
+  let dependentDialects = ["::tcc::prim::PrimDialect"];
 }
 
 def JoinProductsPass : Tcc_Pass<"tcc-layout-join-products"> {
