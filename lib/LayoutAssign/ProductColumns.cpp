@@ -52,14 +52,13 @@ private:
 
 /// How many axes `reshape` makes of the last one, leaving all others; 0 where it does not.
 static int64_t splitAxes(prim::ReshapeOp reshape) {
-  ArrayRef<int64_t> from = tensorType(reshape.getX()).getShape(),
-                    to = reshape.getType().getShape();
+  ArrayRef<int64_t> from = tensorType(reshape.getX()).getShape(), to = reshape.getType().getShape();
   if (from.empty() || to.size() <= from.size())
     return 0;
   ArrayRef<int64_t> rows = from.drop_back(), parts = to.drop_front(rows.size());
   // Of two open extents the one may take what the other gives.
-  bool sameRows = to.take_front(rows.size()) == rows &&
-                  llvm::count_if(rows, ShapedType::isDynamic) <= 1;
+  bool sameRows =
+      to.take_front(rows.size()) == rows && llvm::count_if(rows, ShapedType::isDynamic) <= 1;
   bool known = !ShapedType::isDynamicShape(parts) && !ShapedType::isDynamic(from.back());
   return sameRows && known && ShapedType::getNumElements(parts) == from.back()
              ? int64_t(parts.size())
@@ -86,9 +85,9 @@ bool SplitColumns::canRead(Value v) const {
     return false;
   ArrayRef<int64_t> shape = tensorType(broadcast.getX()).getShape();
   bool isNumber = llvm::all_of(shape, [](int64_t extent) { return extent == 1; });
-  return isNumber || (shape == split.getShape().take_back(axes) &&
-                      llvm::equal(broadcast.getAxes(),
-                                  llvm::seq(split.getRank() - axes, split.getRank())));
+  return isNumber ||
+         (shape == split.getShape().take_back(axes) &&
+          llvm::equal(broadcast.getAxes(), llvm::seq(split.getRank() - axes, split.getRank())));
 }
 
 bool SplitColumns::collect(prim::ReshapeOp first) {
@@ -131,7 +130,8 @@ Value SplitColumns::joined(OpBuilder &b, Value v) {
   auto broadcast = v.getDefiningOp<prim::BroadcastOp>();
   Value x = broadcast.getX();
   bool isNumber = tensorType(x).getNumElements() == 1;
-  SmallVector<int64_t> extents(isNumber ? 0 : 1, columns), along(extents.size(), type.getRank() - 1);
+  SmallVector<int64_t> extents(isNumber ? 0 : 1, columns),
+      along(extents.size(), type.getRank() - 1);
   if (tensorType(x).getShape() != ArrayRef(extents))
     x = prim::ReshapeOp::create(b, loc, tensorType(x).clone(extents), x, ValueRange());
   return prim::BroadcastOp::create(b, loc, type, x, along, broadcast.getSizes());
@@ -148,8 +148,7 @@ void SplitColumns::move() {
       operands.push_back(joined(b, operand));
     Operation *made = b.clone(*op);
     made->setOperands(operands);
-    made->getResult(0).setType(
-        tensorType(result).clone(tensorType(operands.back()).getShape()));
+    made->getResult(0).setType(tensorType(result).clone(tensorType(operands.back()).getShape()));
     known[result] = made->getResult(0);
   }
   for (Operation *op : llvm::reverse(inOrder)) {
@@ -157,8 +156,8 @@ void SplitColumns::move() {
     if (!result.use_empty()) {
       OpBuilder b(op);
       b.setInsertionPointAfterValue(made);
-      result.replaceAllUsesWith(prim::ReshapeOp::create(b, op->getLoc(), result.getType(), made,
-                                                        openExtents(b, made)));
+      result.replaceAllUsesWith(
+          prim::ReshapeOp::create(b, op->getLoc(), result.getType(), made, openExtents(b, made)));
     }
     op->erase();
   }

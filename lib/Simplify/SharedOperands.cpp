@@ -15,9 +15,20 @@
 // The copies are the first of the rows then, since they followed the last batch axis: rows that
 // lie before them are transposed.
 //
+// A batch axis along which both operands are repeated, as the states of a scan in chunks are for
+// all heads, repeats the product as well, which is computed once:
+//
+//   %s = prim.dot (prim.broadcast %q), (prim.broadcast %k) batch [0, 1] x [0, 1] ...
+// becomes
+//   %s = prim.broadcast (prim.dot %q, %k batch [0] x [0] ...)
+//
+// Where the left operand alone is repeated and there is another batch axis, the axis is one of the
+// right one's columns, if it lies beside them. Attention stays as it is recognised.
+//
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tcc/Analysis/AttentionForm.h"
 #include "tcc/Analysis/OpenExtents.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Simplify/Simplify.h"
@@ -159,11 +170,154 @@ static LogicalResult share(prim::DotOp op) {
 }
 
 namespace {
+/// What repeats a value along one of its axes, and which axis of its result that is.
+struct Repeat {
+  prim::BroadcastOp broadcast;
+  int64_t axis;
+};
+} // namespace
+
+/// The axis of extents `from` that has the elements which `axis` has in `to`, and no others.
+static std::optional<int64_t> sameAxis(ArrayRef<int64_t> from, ArrayRef<int64_t> to, int64_t axis) {
+  if (ShapedType::isDynamicShape(to.drop_front(axis)))
+    return std::nullopt;
+  int64_t inner = ShapedType::getNumElements(to.drop_front(axis + 1)), behind = 1;
+  for (int64_t at = int64_t(from.size()) - 1; at >= 0 && behind <= inner; --at) {
+    if (ShapedType::isDynamic(from[at]))
+      return std::nullopt;
+    if (behind == inner && from[at] == to[axis])
+      return at;
+    behind *= from[at];
+  }
+  return std::nullopt;
+}
+
+static std::optional<Repeat> repeatAlong(Value v, int64_t axis) {
+  while (auto reshape = v.getDefiningOp<prim::ReshapeOp>()) {
+    auto before =
+        sameAxis(tensorType(reshape.getX()).getShape(), reshape.getType().getShape(), axis);
+    if (!before)
+      return std::nullopt;
+    axis = *before;
+    v = reshape.getX();
+  }
+  auto broadcast = v.getDefiningOp<prim::BroadcastOp>();
+  if (!broadcast || ShapedType::isDynamic(tensorType(v).getDimSize(axis)) ||
+      tensorType(v).getDimSize(axis) < 2)
+    return std::nullopt;
+  for (auto [from, to] : llvm::enumerate(broadcast.getAxes()))
+    if (to == axis && tensorType(broadcast.getX()).getDimSize(from) != 1)
+      return std::nullopt;
+  return Repeat{broadcast, axis};
+}
+
+static SmallVector<int64_t> without(ArrayRef<int64_t> extents, int64_t axis) {
+  SmallVector<int64_t> rest(extents);
+  rest.erase(rest.begin() + axis);
+  return rest;
+}
+
+/// Axes when `axis`, which may be among them, is gone.
+static SmallVector<int64_t> renumbered(ArrayRef<int64_t> axes, int64_t axis) {
+  SmallVector<int64_t> rest;
+  for (int64_t a : axes)
+    if (a != axis)
+      rest.push_back(a - (a > axis));
+  return rest;
+}
+
+/// `v` once along `axis`, which is gone.
+static Value once(OpBuilder &b, Value v, int64_t axis, Repeat repeat) {
+  prim::BroadcastOp broadcast = repeat.broadcast;
+  Location loc = v.getLoc();
+  Value x = broadcast.getX();
+  auto at = llvm::find(broadcast.getAxes(), repeat.axis);
+  if (at != broadcast.getAxes().end())
+    x = reshaped(b, loc, x, without(tensorType(x).getShape(), at - broadcast.getAxes().begin()),
+                 openExtents(b, x));
+  RankedTensorType wide = broadcast.getType();
+  wide = wide.clone(without(wide.getShape(), repeat.axis));
+  if (x.getType() != wide || !wide.hasStaticShape())
+    x = prim::BroadcastOp::create(b, loc, wide, x, renumbered(broadcast.getAxes(), repeat.axis),
+                                  broadcast.getSizes());
+  return reshaped(b, loc, x, without(tensorType(v).getShape(), axis), openExtents(b, v));
+}
+
+/// Whether the axis after `axis` is all that `op`'s right operand has for columns, both known.
+static bool liesBesideColumns(prim::DotOp op, int64_t axis) {
+  auto r = tensorType(op.getRhs());
+  auto isNamed = [&](int64_t a) {
+    return llvm::is_contained(op.getRhsBatch(), a) || llvm::is_contained(op.getRhsContract(), a);
+  };
+  return size_t(r.getRank()) == op.getRhsBatch().size() + op.getRhsContract().size() + 1 &&
+         axis + 1 < r.getRank() && !isNamed(axis + 1) && !r.isDynamicDim(axis) &&
+         !r.isDynamicDim(axis + 1);
+}
+
+/// `op` without its batch axis `which`; the value that takes its place, or null.
+static Value withoutRepeats(prim::DotOp op, size_t which, bool mayMove) {
+  int64_t l = op.getLhsBatch()[which], r = op.getRhsBatch()[which];
+  std::optional<Repeat> left = repeatAlong(op.getLhs(), l), right = repeatAlong(op.getRhs(), r);
+  if (!left || (!right && !(mayMove && liesBesideColumns(op, r))))
+    return {};
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto type = tensorType(op.getResult());
+  SmallVector<int64_t> shape = without(type.getShape(), which);
+  Value rows = once(b, op.getLhs(), l, *left), columns;
+  if (right) {
+    columns = once(b, op.getRhs(), r, *right);
+  } else {
+    SmallVector<int64_t> joined = without(tensorType(op.getRhs()).getShape(), r);
+    joined[r] *= tensorType(op.getRhs()).getDimSize(r);
+    shape.back() = joined[r];
+    columns = reshaped(b, loc, op.getRhs(), joined, openExtents(b, op.getRhs()));
+  }
+  Value product =
+      prim::DotOp::create(b, loc, type.clone(shape), rows, columns, renumbered(op.getLhsBatch(), l),
+                          renumbered(op.getRhsBatch(), r), renumbered(op.getLhsContract(), l),
+                          renumbered(op.getRhsContract(), r));
+  auto all = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  if (right)
+    return prim::BroadcastOp::create(b, loc, type, product, without(all, which),
+                                     openExtents(b, op.getResult()));
+  // [..., rows, repeats, columns] in the order of the result.
+  int64_t repeats = type.getRank() - 2;
+  SmallVector<int64_t> cut = without(type.getShape(), which), order(all);
+  cut.insert(cut.end() - 1, type.getDimSize(which));
+  order.erase(order.begin() + repeats);
+  order.insert(order.begin() + which, repeats);
+  Value parts = reshaped(b, loc, product, cut, openExtents(b, product));
+  return prim::TransposeOp::create(b, loc, type, parts, order);
+}
+
+/// Takes out the first batch axis that is repeated. A repeated matrix with no other batch stays:
+/// its product would be transposed for what is stored in the order of the batch.
+static void shareBatches(prim::DotOp op, bool mayMove) {
+  mayMove &= op.getLhsBatch().size() > 1;
+  for (size_t which = 0; which < op.getLhsBatch().size(); ++which)
+    if (Value shared = withoutRepeats(op, which, mayMove)) {
+      op.getResult().replaceAllUsesWith(shared);
+      op.erase();
+      return;
+    }
+}
+
+namespace {
 
 class SharedOperandsPass : public tcc::impl::SharedOperandsPassBase<SharedOperandsPass> {
 public:
   void runOnOperation() override {
-    getOperation().walk([](prim::DotOp op) { (void)share(op); });
+    DenseSet<Operation *> attention;
+    SmallVector<prim::DotOp> products;
+    getOperation().walk([&](prim::DotOp op) {
+      products.push_back(op);
+      if (std::optional<AttentionForm> form = matchAttention(op))
+        attention.insert_range(ArrayRef<Operation *>{form->scores, form->values});
+    });
+    for (prim::DotOp op : products)
+      if (failed(share(op)))
+        shareBatches(op, !attention.contains(op));
   }
 };
 

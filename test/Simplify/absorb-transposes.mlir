@@ -53,3 +53,29 @@ func.func @shared(%x: tensor<3x4xf32>) -> (tensor<4xf32>, tensor<4x3xf32>) {
   %1 = prim.reduce sum %0 [1] : (tensor<4x3xf32>) -> tensor<4xf32>
   return %1, %0 : tensor<4xf32>, tensor<4x3xf32>
 }
+
+// What is computed from transposes that put an axis of the batch last is computed with the batch first.
+// CHECK-LABEL: func @batch_first
+// CHECK: %[[A:.*]] = prim.broadcast %arg0 axes [0, 2, 3] sizes() : (tensor<2x4x5xf32>) -> tensor<2x3x4x5xf32>
+// CHECK: %[[M:.*]] = prim.mul %[[A]], %arg1 : (tensor<2x3x4x5xf32>, tensor<2x3x4x5xf32>) -> tensor<2x3x4x5xf32>
+// CHECK: prim.dot %[[M]], %arg2 batch [0, 1] x [0, 1] contract [3] x [2] : {{.*}} -> tensor<2x3x4x6xf32>
+func.func @batch_first(%a: tensor<2x4x5xf32>, %b: tensor<2x3x4x5xf32>, %x: tensor<2x3x5x6xf32>) -> tensor<2x3x4x6xf32> {
+  %0 = prim.broadcast %a axes [0, 1, 2] sizes() : (tensor<2x4x5xf32>) -> tensor<2x4x5x3xf32>
+  %1 = prim.transpose %b [0, 2, 3, 1] : (tensor<2x3x4x5xf32>) -> tensor<2x4x5x3xf32>
+  %2 = prim.mul %0, %1 : (tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>) -> tensor<2x4x5x3xf32>
+  %3 = prim.dot %2, %x batch [0, 3] x [0, 1] contract [2] x [2] : (tensor<2x4x5x3xf32>, tensor<2x3x5x6xf32>) -> tensor<2x3x4x6xf32>
+  return %3 : tensor<2x3x4x6xf32>
+}
+
+// Not where something lies so already, nor what others read too.
+// CHECK-LABEL: func @batch_stays
+// CHECK: prim.dot %{{.*}}, %arg2 batch [0, 3] x [0, 1] contract [2] x [2]
+// CHECK: prim.dot %{{.*}}, %arg2 batch [0, 3] x [0, 1] contract [2] x [2]
+func.func @batch_stays(%a: tensor<2x4x5x3xf32>, %b: tensor<2x3x4x5xf32>, %x: tensor<2x3x5x6xf32>) -> (tensor<2x3x4x6xf32>, tensor<2x3x4x6xf32>, tensor<2x4x5x3xf32>) {
+  %0 = prim.transpose %b [0, 2, 3, 1] : (tensor<2x3x4x5xf32>) -> tensor<2x4x5x3xf32>
+  %1 = prim.mul %a, %0 : (tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>) -> tensor<2x4x5x3xf32>
+  %2 = prim.dot %1, %x batch [0, 3] x [0, 1] contract [2] x [2] : (tensor<2x4x5x3xf32>, tensor<2x3x5x6xf32>) -> tensor<2x3x4x6xf32>
+  %3 = prim.exp %0 : (tensor<2x4x5x3xf32>) -> tensor<2x4x5x3xf32>
+  %4 = prim.dot %3, %x batch [0, 3] x [0, 1] contract [2] x [2] : (tensor<2x4x5x3xf32>, tensor<2x3x5x6xf32>) -> tensor<2x3x4x6xf32>
+  return %2, %4, %3 : tensor<2x3x4x6xf32>, tensor<2x3x4x6xf32>, tensor<2x4x5x3xf32>
+}

@@ -56,7 +56,8 @@ def AbsorbTransposesPass : Tcc_Pass<"tcc-simplify-absorb-transposes"> {
   let description = [{
     Exporters transpose what a matrix product reads (attention heads, `linear.weight.T`). A product
     names the axes that it pairs, so a transpose of an operand is only another numbering, as long as
-    its free axes stay in order.
+    its free axes stay in order. What is computed for a product alone from transposes that put an
+    axis of its batch last is computed with the batch first.
 
     ```mlir before
     func.func @f(%q: tensor<2x8x4xf32>, %k: tensor<2x16x4xf32>) -> tensor<2x8x16xf32> {
@@ -81,7 +82,8 @@ def SharedOperandsPass : Tcc_Pass<"tcc-simplify-shared-operands"> {
   let summary = "Let products read once what several heads share";
   let description = [{
     Heads of queries that share keys and values are rows of one product, instead of a batch for
-    which keys and values are repeated.
+    which keys and values are repeated. A batch axis along which both operands are repeated repeats
+    the product, which is computed once; where the left one alone is, it is one of the columns.
 
     ```mlir before
     func.func @f(%q: tensor<8x5x4xf32>, %k: tensor<2x16x4xf32>) -> tensor<8x5x16xf32> {
