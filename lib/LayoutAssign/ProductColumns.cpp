@@ -93,9 +93,9 @@ bool SplitColumns::canRead(Value v) const {
 bool SplitColumns::collect(prim::ReshapeOp first) {
   axes = splitAxes(first);
   split = first.getType();
-  columns = tensorType(first.getX()).getShape().back();
   if (!axes || !isSplit(first))
     return false;
+  columns = tensorType(first.getX()).getShape().back();
   SmallVector<Operation *> unread{first};
   while (!unread.empty())
     for (Operation *user : unread.pop_back_val()->getUsers()) {

@@ -65,3 +65,14 @@ func.func @rows(%x: tensor<16x32xf32>, %w: tensor<24x32xf32>) -> tensor<4x4x24xf
   %1 = prim.abs %0 : (tensor<4x4x24xf32>) -> tensor<4x4x24xf32>
   return %1 : tensor<4x4x24xf32>
 }
+
+// A number has no columns.
+// CHECK-LABEL: func @number
+// CHECK: %[[R:.*]] = prim.reshape {{.*}} -> tensor<1x1xf32>
+// CHECK: prim.abs %[[R]]
+func.func @number(%x: tensor<32xf32>, %w: tensor<32xf32>) -> tensor<1x1xf32> {
+  %p = prim.dot %x, %w batch [] x [] contract [0] x [0] : (tensor<32xf32>, tensor<32xf32>) -> tensor<f32>
+  %0 = prim.reshape %p sizes() : (tensor<f32>) -> tensor<1x1xf32>
+  %1 = prim.abs %0 : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  return %1 : tensor<1x1xf32>
+}
