@@ -77,3 +77,48 @@ func.func @computed(%x: tensor<4x?xf32>, %n: index) {
   } -> tensor<4x?xf32>
   return
 }
+
+// Slices of taken slices are counted through along each axis, and a place beside an extent is a word too.
+// CHECK-LABEL: @taken
+// CHECK: small = #gpu.schedules<sm_90a = <form = loop, threads = 256, index_bits = 32>>, below = 1073741824
+func.func @taken(%x: tensor<?x8x?x?xf32>, %z: tensor<?xi64>, %n: index, %m: index) -> tensor<?x8x?x?xf32> {
+  %d = prim.dim %x, 2 : tensor<?x8x?x?xf32>
+  %minus = arith.constant -1 : index
+  %last = arith.addi %d, %minus : index
+  %0 = kernel.launch loop "take" ins(%x, %z, %m, %last : tensor<?x8x?x?xf32>, tensor<?xi64>, index, index) sizes(%n, %m, %m) {
+  ^bb0(%a: tensor<?x8x?x?xf32>, %b: tensor<?xi64>, %i: index, %j: index):
+    %c = prim.iota 0 sizes(%i) : tensor<?xi64>
+    %e = prim.from_elements %j : (index) -> tensor<i64>
+    %f = prim.broadcast %e axes [] sizes(%i) : (tensor<i64>) -> tensor<?xi64>
+    %g = prim.minimum %c, %f : (tensor<?xi64>, tensor<?xi64>) -> tensor<?xi64>
+    %h = prim.take %a, %g axis 2 : (tensor<?x8x?x?xf32>, tensor<?xi64>) -> tensor<?x8x?x?xf32>
+    %k = prim.take %h, %b axis 3 : (tensor<?x8x?x?xf32>, tensor<?xi64>) -> tensor<?x8x?x?xf32>
+    kernel.yield %k : tensor<?x8x?x?xf32>
+  } -> tensor<?x8x?x?xf32>
+  return %0 : tensor<?x8x?x?xf32>
+}
+
+// What is computed from taken slices may have more elements than all that is there, and a number any size.
+// CHECK-LABEL: @unbounded
+// CHECK-NOT: index_bits = 32
+// CHECK: return
+func.func @unbounded(%x: tensor<?x8x?xf32>, %y: tensor<?x8xf32>, %z: tensor<?xi64>, %n: index, %any: index) -> tensor<?x8xf32> {
+  %0 = kernel.launch loop "take" ins(%x, %z : tensor<?x8x?xf32>, tensor<?xi64>) sizes(%n) {
+  ^bb0(%a: tensor<?x8x?xf32>, %b: tensor<?xi64>):
+    %h = prim.take %a, %b axis 2 : (tensor<?x8x?xf32>, tensor<?xi64>) -> tensor<?x8x?xf32>
+    %s = prim.reduce sum %h [2] : (tensor<?x8x?xf32>) -> tensor<?x8xf32>
+    kernel.yield %s : tensor<?x8xf32>
+  } -> tensor<?x8xf32>
+  %square = arith.muli %any, %any : index
+  %1 = kernel.launch loop "take" ins(%0, %y, %square, %n : tensor<?x8xf32>, tensor<?x8xf32>, index, index) sizes(%n) {
+  ^bb0(%a: tensor<?x8xf32>, %b: tensor<?x8xf32>, %j: index, %i: index):
+    %e = prim.from_elements %j : (index) -> tensor<i64>
+    %f = prim.cast %e : (tensor<i64>) -> tensor<f32>
+    %g = prim.broadcast %f axes [] sizes(%i) : (tensor<f32>) -> tensor<8x?xf32>
+    %t = prim.transpose %a [1, 0] : (tensor<?x8xf32>) -> tensor<8x?xf32>
+    %u = prim.add %t, %g : (tensor<8x?xf32>, tensor<8x?xf32>) -> tensor<8x?xf32>
+    %v = prim.transpose %u [1, 0] : (tensor<8x?xf32>) -> tensor<?x8xf32>
+    kernel.yield %v : tensor<?x8xf32>
+  } -> tensor<?x8xf32>
+  return %1 : tensor<?x8xf32>
+}

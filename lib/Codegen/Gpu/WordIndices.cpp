@@ -28,10 +28,31 @@ using tcc::gpu::SchedulesAttr;
 static constexpr int64_t kWordElements = int64_t(1)
                                          << 30; // elements, with room for threads past the end
 
-/// Whether indices in `op` are those of elements. Of numbers, floats alone are known to be none.
-static bool countsElements(Operation &op) {
+/// Whether `v` is an extent of what the launch reads or makes, or one and a small number.
+static bool isExtent(kernel::LaunchOp launch, Value v) {
+  if (std::optional<int64_t> known = getConstantIntValue(v))
+    return std::abs(*known) < kWordElements;
+  if (auto sum = v.getDefiningOp<arith::AddIOp>())
+    return getConstantIntValue(sum.getRhs()) && isExtent(launch, sum.getRhs()) &&
+           !sum.getLhs().getDefiningOp<arith::AddIOp>() && isExtent(launch, sum.getLhs());
+  if (auto dim = v.getDefiningOp<prim::DimOp>())
+    return llvm::is_contained(launch.getInputs(), dim.getX());
+  return llvm::is_contained(launch.getSizes(), v);
+}
+
+/// Whether indices in `op` are those of elements. Of numbers, floats and extents alone are known to
+/// be no others.
+static bool countsElements(kernel::LaunchOp launch, Operation &op) {
   if (auto numbers = dyn_cast<prim::FromElementsOp>(op))
-    return isa<FloatType>(tensorType(numbers.getResult()).getElementType());
+    return isa<FloatType>(tensorType(numbers.getResult()).getElementType()) ||
+           llvm::all_of(numbers.getOperands(), [&](Value v) {
+             auto argument = dyn_cast<BlockArgument>(v);
+             return argument && argument.getOwner() == &launch.getBody().front() &&
+                    isExtent(launch, launch.getInputs()[argument.getArgNumber()]);
+           });
+  // Sums and products may pass a word where what they lead to is none larger.
+  if (isa<arith::ConstantOp, arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
+    return op.getResult(0).getType().isIndex();
   return prim::isElementwise(&op) || op.hasTrait<OpTrait::IsTerminator>() ||
          op.hasTrait<prim::PointAccess>() || op.hasTrait<prim::View>() ||
          op.hasTrait<prim::Rearrangement>() || op.hasTrait<prim::Reduction>() ||
@@ -41,17 +62,20 @@ static bool countsElements(Operation &op) {
 namespace {
 
 /// Tensors of a region that have no more elements than the largest that comes in or goes out, if
-/// they have any.
+/// they have any. What slices are taken from, itself computed point by point, may have more, but is
+/// never counted through: no axis of it is longer.
 class Bounded {
 public:
   explicit Bounded(kernel::LaunchOp launch) : body(launch.getBody().front()) {
     known.insert(body.args_begin(), body.args_end());
     known.insert(body.getTerminator()->operand_begin(), body.getTerminator()->operand_end());
     for (bool found = true; found;) {
-      size_t before = known.size();
-      for (Operation &op : body.without_terminator())
+      size_t before = known.size() + shortAxes.size();
+      for (Operation &op : body.without_terminator()) {
         look(op);
-      found = known.size() != before;
+        lookAtAxes(op);
+      }
+      found = known.size() + shortAxes.size() != before;
     }
   }
   bool all() const {
@@ -64,7 +88,58 @@ private:
   /// Numbers are no tensors; extents that are known are looked at beside this.
   bool has(Value v) const {
     auto type = dyn_cast<RankedTensorType>(v.getType());
-    return !type || type.hasStaticShape() || known.contains(v);
+    return !type || type.hasStaticShape() || known.contains(v) || isTakenFrom(v);
+  }
+  bool isShort(Value v, int64_t axis) const {
+    return !tensorType(v).isDynamicDim(axis) || known.contains(v) || shortAxes.contains({v, axis});
+  }
+  /// What is computed point by point, for such points alone or as slices of which others are taken.
+  bool isTakenFrom(Value v) const {
+    Operation *op = v.getDefiningOp();
+    auto reads = [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      return prim::isElementwise(user) || (isa<prim::TakeOp>(user) && use.getOperandNumber() == 0);
+    };
+    return (prim::isElementwise(op) || isa<prim::TakeOp, prim::BroadcastOp>(op)) &&
+           llvm::all_of(v.getUses(), reads) &&
+           llvm::all_of(llvm::seq<int64_t>(0, tensorType(v).getRank()),
+                        [&](int64_t axis) { return isShort(v, axis); });
+  }
+  void learnShort(Value v, int64_t axis) {
+    shortAxes.insert({v, axis});
+    if (tensorType(v).getNumDynamicDims() == 1 && tensorType(v).isDynamicDim(axis))
+      known.insert(v);
+  }
+  void lookAtAxes(Operation &op) {
+    if (auto take = dyn_cast<prim::TakeOp>(op))
+      return lookAtTaken(take);
+    if (auto broadcast = dyn_cast<prim::BroadcastOp>(op)) {
+      for (auto [from, to] : llvm::enumerate(broadcast.getAxes()))
+        if (isShort(broadcast.getResult(), to))
+          learnShort(broadcast.getX(), from);
+      return;
+    }
+    if (!prim::isElementwise(&op))
+      return;
+    SmallVector<Value> all(op.getOperands());
+    llvm::append_range(all, op.getResults());
+    for (int64_t axis = 0; axis < tensorType(op.getResult(0)).getRank(); ++axis)
+      if (llvm::any_of(all, [&](Value v) { return isShort(v, axis); }))
+        for (Value v : all)
+          learnShort(v, axis);
+  }
+  /// An axis of slices is one of the indices, or of what they are taken from.
+  void lookAtTaken(prim::TakeOp take) {
+    int64_t first = take.getAxis(), count = tensorType(take.getIndices()).getRank();
+    for (int64_t axis = 0; axis < tensorType(take.getResult()).getRank(); ++axis) {
+      bool isIndex = axis >= first && axis < first + count;
+      Value from = isIndex ? take.getIndices() : take.getX();
+      int64_t there = isIndex ? axis - first : axis < first ? axis : axis - count + 1;
+      if (!isShort(take.getResult(), axis) && !isShort(from, there))
+        continue;
+      learnShort(take.getResult(), axis);
+      learnShort(from, there);
+    }
   }
   void look(Operation &op) {
     auto learn = [&](ValueRange values) { known.insert(values.begin(), values.end()); };
@@ -84,6 +159,7 @@ private:
 
   Block &body;
   DenseSet<Value> known;
+  DenseSet<std::pair<Value, int64_t>> shortAxes;
 };
 
 /// Whether indices of words are those of all runs whose largest tensor has few elements.
@@ -101,7 +177,8 @@ bool fitsWords(kernel::LaunchOp launch) {
          llvm::all_of(launch.getResultTypes(), fits) &&
          llvm::all_of(launch.getBody().front(),
                       [&](Operation &op) {
-                        return countsElements(op) && llvm::all_of(op.getResultTypes(), fits);
+                        return countsElements(launch, op) &&
+                               llvm::all_of(op.getResultTypes(), fits);
                       }) &&
          Bounded(launch).all();
 }
