@@ -98,6 +98,23 @@ func.func @taken(%x: tensor<?x8x?x?xf32>, %z: tensor<?xi64>, %n: index, %m: inde
   return %0 : tensor<?x8x?x?xf32>
 }
 
+// Places that have two axes, as the windows of a convolution by open filters.
+// CHECK-LABEL: @windows_taken
+// CHECK: small = #gpu.schedules<sm_90a = <form = loop, threads = 256, index_bits = 32>>, below = 1073741824
+func.func @windows_taken(%x: tensor<2x8x?xf32>, %n: index, %m: index) -> tensor<2x8x?x?xf32> {
+  %0 = kernel.launch loop "take" ins(%x, %n, %m : tensor<2x8x?xf32>, index, index) sizes(%n, %m) {
+  ^bb0(%a: tensor<2x8x?xf32>, %i: index, %j: index):
+    %c = prim.iota 0 sizes(%i) : tensor<?xi64>
+    %d = prim.broadcast %c axes [0] sizes(%i, %j) : (tensor<?xi64>) -> tensor<?x?xi64>
+    %e = prim.iota 0 sizes(%j) : tensor<?xi64>
+    %f = prim.broadcast %e axes [1] sizes(%i, %j) : (tensor<?xi64>) -> tensor<?x?xi64>
+    %g = prim.add %d, %f : (tensor<?x?xi64>, tensor<?x?xi64>) -> tensor<?x?xi64>
+    %h = prim.take %a, %g axis 2 : (tensor<2x8x?xf32>, tensor<?x?xi64>) -> tensor<2x8x?x?xf32>
+    kernel.yield %h : tensor<2x8x?x?xf32>
+  } -> tensor<2x8x?x?xf32>
+  return %0 : tensor<2x8x?x?xf32>
+}
+
 // What is computed from taken slices may have more elements than all that is there, and a number any size.
 // CHECK-LABEL: @unbounded
 // CHECK-NOT: index_bits = 32

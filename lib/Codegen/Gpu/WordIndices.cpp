@@ -93,15 +93,14 @@ private:
   bool isShort(Value v, int64_t axis) const {
     return !tensorType(v).isDynamicDim(axis) || known.contains(v) || shortAxes.contains({v, axis});
   }
-  /// What is computed point by point, for such points alone or as slices of which others are taken.
+  /// What is computed point by point, for such points alone, or as slices or places of others.
   bool isTakenFrom(Value v) const {
     Operation *op = v.getDefiningOp();
-    auto reads = [&](OpOperand &use) {
-      Operation *user = use.getOwner();
-      return prim::isElementwise(user) || (isa<prim::TakeOp>(user) && use.getOperandNumber() == 0);
+    auto reads = [](Operation *user) {
+      return prim::isElementwise(user) || isa<prim::TakeOp>(user);
     };
     return (prim::isElementwise(op) || isa<prim::TakeOp, prim::BroadcastOp>(op)) &&
-           llvm::all_of(v.getUses(), reads) &&
+           llvm::all_of(v.getUsers(), reads) &&
            llvm::all_of(llvm::seq<int64_t>(0, tensorType(v).getRank()),
                         [&](int64_t axis) { return isShort(v, axis); });
   }
