@@ -7,7 +7,7 @@ whose operands L1 holds (`near`, of 256 steps at most); the product with nothing
 where they lie (`bare`, which cuts no k); a copy of the right matrix to panels (`copies`, where a run brings it); and what
 tcc takes. What tcc takes beside `near` and `copies` is what comes from beyond L1 and goes to memory, a call, tasks and
 what is done with sums. Where other programs use the cores, `chrt` as above keeps them out for the few seconds of a case:
-wall-clock times of two threads are worth nothing otherwise.
+wall-clock times of two threads are worth nothing otherwise. Convolutions (`--only conv`) are taken apart by convlimits.py.
 """
 import argparse
 import ctypes
@@ -125,6 +125,7 @@ def main(argv):
     parser.add_argument("--turns", type=int, default=15)
     parser.add_argument("--cpu", default="native")
     options = parser.parse_args(argv)
+    import convlimits
     from ops import Tcc, build, load
     load(argparse.Namespace(cpu=options.cpu, threads=options.threads))
     from opcases import CASES
@@ -133,6 +134,9 @@ def main(argv):
     lib.multiply_adds.argtypes = [ctypes.c_long, ctypes.c_float, ctypes.POINTER(ctypes.c_float)]
     lib.product.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_long] * 8
     lib.copy_panels.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_long] * 5
+    options.flags = ""
+    if any(name.startswith(tuple(options.only.split(","))) and convlimits.known(name) for name in CASES):
+        return convlimits.tell(CASES, options)
     print(f"{'case':36}{'peak':>10}{'near':>10}{'bare':>10}{'copies':>10}{'tcc':>10}   peak ÷ tcc, near and copies ÷ tcc")
     for name in CASES:
         match = CASE.match(name)
@@ -141,7 +145,6 @@ def main(argv):
         if int(match[3]) < LEAST_ROWS or CASES[name].flops > MOST_WORK:
             continue
         module, arguments = build(CASES[name])
-        options.flags = ""
         times = measure(lib, name, options, Tcc(CASES[name], module, arguments, options).run)
         figures = "".join(f"{times.get(way, float('nan')):10.1f}" for way in ("peak", "near", "bare", "copies", "tcc"))
         known = times["near"] + times.get("copies", 0)
