@@ -221,3 +221,27 @@ void turn(const float *from, float *to, long rows, long columns, long first, lon
             for (long j = r; j < r + 8 && j < rows; ++j)
               to[i * rows + j] = from[j * columns + i];
 }
+
+// Powers of e of `count` numbers of L1 and their sum, as one pass over scores does.
+float exponentials(float *x, long count, long repeats) {
+  typedef int integers __attribute__((vector_size(WIDTH), aligned(4)));
+  vector sum = {0};
+  for (; repeats > 0; --repeats)
+    for (long i = 0; i < count; i += lanes) {
+      vector *at = (vector *)(x + i);
+      const float round = 12582912.0f; // 1.5 * 2^23: what is added to it loses its fraction
+      vector turns = *at * 1.44269504f + round;
+      integers shifted = (integers)turns << 23;
+      vector r = *at - (turns - round) * 0.693147181f;
+      vector p = r * 0.00138889f + 0.00833333f;
+      p = p * r + 0.0416667f;
+      p = p * r + 0.166667f;
+      p = p * r + 0.5f;
+      p = p * r + 1.0f;
+      p = p * r + 1.0f;
+      vector power = (vector)((integers)p + shifted);
+      sum += power;
+      *at = power * 0.01f;
+    }
+  return sum[0];
+}
