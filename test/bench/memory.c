@@ -76,10 +76,12 @@ static void move(const char *from, long reads, char *to, long writes, int past) 
   kept = total[0];
 }
 
-// `rows` by `columns` f32 are added to the rows of `to` that an index of each of them names.
-static void scatter(const float *from, const int64_t *places, float *to, long rows, long columns) {
+// `rows` by columns [first, last) of f32 are added to the rows of `to` that an index of each of
+// them names.
+static void scatter(const float *from, const int64_t *places, float *to, long rows, long columns,
+                    long first, long last) {
   for (long r = 0; r < rows; ++r)
-    for (long c = 0; c < columns; ++c)
+    for (long c = first; c < last; ++c)
       to[places[r * columns + c] * columns + c] += from[r * columns + c];
 }
 
@@ -89,8 +91,9 @@ static void part(int thread) {
              to = j->writes / parts * thread & -several;
   if (j->way == CACHED || j->way == PAST)
     move(j->from + from, j->reads / parts, j->to + to, j->writes / parts, j->way == PAST);
-  else if (j->way == SCATTER && thread == 0)
-    scatter((const float *)j->from, j->places, (float *)j->to, j->rows, j->columns);
+  else if (j->way == SCATTER)
+    scatter((const float *)j->from, j->places, (float *)j->to, j->rows, j->columns,
+            j->columns * thread / parts, j->columns * (thread + 1) / parts);
 }
 
 static void *serve(void *unused) {
