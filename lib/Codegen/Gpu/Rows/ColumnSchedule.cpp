@@ -185,11 +185,11 @@ Value device::partsOfOpenColumns(OpBuilder &b, Location loc, Value groups, Value
   constexpr int64_t kRounds = 4;
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, loc, v); };
   Value one = constant(1);
-  Value some = arith::MaxUIOp::create(b, loc, groups, one);
-  Value most = arith::DivUIOp::create(b, loc, constant(s.getMostBlocks()), some);
+  Value some = arith::MaxSIOp::create(b, loc, groups, one);
+  Value most = arith::DivSIOp::create(b, loc, constant(s.getMostBlocks()), some);
   Value worth =
-      arith::DivUIOp::create(b, loc, length, constant(kRounds * kColumnLoads * s.getRowThreads()));
-  return arith::MaxUIOp::create(b, loc, arith::MinUIOp::create(b, loc, most, worth), one);
+      arith::DivSIOp::create(b, loc, length, constant(kRounds * kColumnLoads * s.getRowThreads()));
+  return arith::MaxSIOp::create(b, loc, arith::MinSIOp::create(b, loc, most, worth), one);
 }
 
 /// Whether a run alone knows how long the reduction is.
