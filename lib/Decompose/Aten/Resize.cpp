@@ -272,23 +272,16 @@ AxisResizer resizerOf(AtenNode &a, Mode mode, Dim in, Dim out, std::optional<dou
   return {a, a.b, in, out, factor, corners, real, types.getI64Type()};
 }
 
-/// The axes in the order in which floats are filtered: those that grow come last, so that the
-/// others are filtered while there are fewer elements.
-SmallVector<int64_t> growingLast(AtenNode &a, Value x, int64_t axes,
-                                 const std::optional<Dims> &sizes) {
-  auto grows = [&](int64_t i) {
-    auto factor = factorOf(a, i, axes);
-    Dim in = a.b.dim(x, i + 2);
-    auto from = a.b.known(in);
-    if (!from)
-      return factor && *factor > 1;
-    Dim out = resultExtent(a, sizes, i, axes, in, factor);
-    auto to = out ? a.b.known(out) : std::nullopt;
-    return to && *to > *from;
-  };
-  SmallVector<int64_t> order = allAxes(axes);
-  llvm::stable_sort(order, [&](int64_t i, int64_t j) { return !grows(i) && grows(j); });
-  return order;
+/// Whether the result is known to have more elements along the axis.
+bool grows(AtenNode &a, Value x, int64_t i, int64_t axes, const std::optional<Dims> &sizes) {
+  auto factor = factorOf(a, i, axes);
+  Dim in = a.b.dim(x, i + 2);
+  auto from = a.b.known(in);
+  if (!from)
+    return factor && *factor > 1;
+  Dim out = resultExtent(a, sizes, i, axes, in, factor);
+  auto to = out ? a.b.known(out) : std::nullopt;
+  return to && *to > *from;
 }
 
 LogicalResult resize(AtenNode &a, Mode mode, int64_t axes, bool antialias) {
@@ -306,7 +299,7 @@ LogicalResult resize(AtenNode &a, Mode mode, int64_t axes, bool antialias) {
   if (ofBytes)
     std::reverse(order.begin(), order.end());
   else if (antialias)
-    order = growingLast(a, x, axes, sizes);
+    order = growingLast(axes, [&](int64_t i) { return grows(a, x, i, axes, sizes); });
   for (int64_t i : order) {
     auto factor = factorOf(a, i, axes);
     if (factor && !(*factor > 0 && *factor < kMostScale))

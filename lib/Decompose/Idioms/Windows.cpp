@@ -103,3 +103,9 @@ Value tcc::unfolded(PrimBuilder &b, Value x, int64_t axis, int64_t size, int64_t
   order.push_back(axis + 1);
   return b.transpose(windows, order);
 }
+
+SmallVector<int64_t> tcc::growingLast(int64_t axes, function_ref<bool(int64_t)> grows) {
+  SmallVector<int64_t> order = allAxes(axes);
+  llvm::stable_sort(order, [&](int64_t i, int64_t j) { return !grows(i) && grows(j); });
+  return order;
+}

@@ -43,4 +43,8 @@ mlir::Value weightedWindows(PrimBuilder &b, mlir::Value x, int64_t axis, mlir::V
 /// and UnfoldTensor (com.microsoft) have them. Without a check that there is one.
 mlir::Value unfolded(PrimBuilder &b, mlir::Value x, int64_t axis, int64_t size, int64_t step);
 
+/// The numbers of so many axes that are filtered one after the other, those that grow last: the
+/// others are filtered while there are fewer elements.
+llvm::SmallVector<int64_t> growingLast(int64_t axes, llvm::function_ref<bool(int64_t)> grows);
+
 } // namespace tcc

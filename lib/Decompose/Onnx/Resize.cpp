@@ -314,19 +314,13 @@ LogicalResult resizeAxes(NodeContext &c, MutableArrayRef<Axis> axes) {
   if (o.mode != "nearest" && o.mode != "linear" && o.mode != "cubic")
     return c.fail("has an unknown mode");
   Value x = c.in(0);
-  // Floats are filtered along the axes that grow last, while there are fewer elements.
-  bool growingLast = o.antialias && isa<FloatType>(b.elem(x));
-  auto grows = [&](const Axis &a) {
-    auto scale = b.constantFloats(a.scale);
-    return growingLast && scale && (*scale)[0] > 1;
+  bool filtersFloats = o.antialias && isa<FloatType>(b.elem(x));
+  auto grows = [&](int64_t i) {
+    auto scale = b.constantFloats(axes[i].scale);
+    return filtersFloats && scale && (*scale)[0] > 1;
   };
-  SmallVector<Axis *> order;
-  for (bool growing : {false, true})
-    for (Axis &a : axes)
-      if (grows(a) == growing)
-        order.push_back(&a);
-  for (const Axis *at : order) {
-    const Axis &a = *at;
+  for (int64_t i : growingLast(int64_t(axes.size()), grows)) {
+    const Axis &a = axes[i];
     if (auto out = b.known(a.out); out && *out < 0)
       return c.fail("has a negative extent");
     auto scale = b.constantFloats(a.scale);
