@@ -85,8 +85,7 @@ mlir::Value rowSpace(kernel::LaunchOp launch);
 unsigned lineAxesOf(kernel::LaunchOp launch);
 /// What only a run knows, worked out alike by the host and the kernel: how many blocks share the
 /// points of each of so many groups, of which each sums `length` elements; and how many of the
-/// `split` blocks of a row have a part of one of so many
-/// elements.
+/// `split` blocks of a row have a part of one of so many elements.
 mlir::Value partsOfOpenColumns(mlir::OpBuilder &b, mlir::Location loc, mlir::Value groups,
                                mlir::Value length, Schedule schedule);
 mlir::Value partsOfOpenRow(mlir::OpBuilder &b, mlir::Location loc, mlir::Value length,
